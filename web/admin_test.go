@@ -39,7 +39,7 @@ func TestClinic(t *testing.T) {
 	if r.text("clinic", "name") != "Harbour Clinic" || r.text("clinic", "timezone") != "Europe/Berlin" || r.text("clinic", "contact", "phone") != "030 1234" {
 		t.Errorf("got %s", r.raw)
 	}
-	// An answer can be sent back unchanged.
+	// A response can be sent back unchanged.
 	h.do("PUT", "/v1/clinic", r.get("clinic"), asAdmin).want(200)
 	for field, body := range map[string]map[string]any{
 		"timezone": {"timezone": "Mars/Olympus"}, "name": {"name": " "}, "locale": {"locale": "not a tag"},
@@ -67,7 +67,8 @@ func TestAppointmentTypes(t *testing.T) {
 		t.Error("the public answer contains the upstream ids")
 	}
 	h.do("POST", "/v1/appointment-types", map[string]any{"id": "cleaning", "name": "Cleaning"}, asAdmin).problem(422, "validation_failed").field("id")
-	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200) // an answer can be sent back
+	// a response can be sent back
+	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200)
 	h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"id": "other"}, asAdmin).problem(422, "validation_failed").field("id")
 	changed := h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"active": false}, asAdmin).want(200)
 	if changed.text("appointmentType", "name") != "Cleaning" || changed.get("appointmentType", "active") != false {
@@ -301,7 +302,7 @@ func TestErasePerson(t *testing.T) {
 }
 
 // TestListsSurviveDeletion: if a list of types or specialists is read while the last entry is deleted, the request
-// still gets an answer.
+// still gets a response.
 func TestListsSurviveDeletion(t *testing.T) {
 	h := newHouse(t)
 	done := make(chan struct{})
@@ -328,8 +329,8 @@ func TestListsSurviveDeletion(t *testing.T) {
 	reads.Wait()
 }
 
-// TestSearchesSurviveDeletion: a search over several types or specialists gets an answer even if one of them is deleted
-// during the search.
+// TestSearchesSurviveDeletion: a search over several types or specialists gets a response even if one of them is
+// deleted during the search.
 func TestSearchesSurviveDeletion(t *testing.T) {
 	h := newHouse(t)
 	done := make(chan struct{})

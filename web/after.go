@@ -10,7 +10,7 @@ import (
 
 // # Callers that reach another node
 //
-// If several nodes serve the clinic, the answer to a change carries the number of that change in the header
+// If several nodes serve the clinic, the response to a change carries the number of that change in the header
 // Holdfast-Change. If a caller sends the number in the header Holdfast-After, any node answers from the state after
 // that change. This is for callers that a load balancer sends to different nodes. A single node sends no numbers.
 
@@ -54,7 +54,7 @@ func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }
 
-// changes reports whether the answer that flush is about to write confirms a change that other nodes receive.
+// changes reports whether the response that flush is about to write confirms a change that other nodes receive.
 func (c *call) changes() bool {
 	return c.engine.Shared() && c.status < http.StatusMultipleChoices && !safe(c.r.Method) &&
 		strings.HasPrefix(c.route.pattern, "/v1/")

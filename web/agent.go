@@ -14,14 +14,14 @@ import (
 )
 
 // The routes of voice and chat agents. Their field names follow the wire format that such agents already use. Every
-// answer contains llm_guidance.
+// response contains llm_guidance.
 
 // principal returns the key id and the scope of the calling program.
 func (c *call) principal() record.Principal {
 	return record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
 }
 
-// refusedAgentJSON is the answer to a request that changed nothing.
+// refusedAgentJSON is the response to a request that changed nothing.
 type refusedAgentJSON struct {
 	Success   bool           `json:"success"`
 	ErrorType string         `json:"error_type"`
@@ -199,7 +199,7 @@ func agentStatus(o agent.Outcome) int {
 	return http.StatusUnprocessableEntity
 }
 
-// agentAnswerJSON is the answer of agentBook. Its field names are those of createAppt in the agents' wire format.
+// agentAnswerJSON is the response of agentBook. Its field names are those of createAppt in the agents' wire format.
 type agentAnswerJSON struct {
 	Success         bool            `json:"success"`
 	AppointmentGUID *string         `json:"appointmentGUID,omitempty"`

@@ -99,7 +99,7 @@ func fieldsOf(r *reply, path ...string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// TestAgentAnswersOnTheWire checks the four answers field by field against the wire format.
+// TestAgentAnswersOnTheWire checks the four responses field by field against the wire format.
 func TestAgentAnswersOnTheWire(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.DebugReplies = true })
 	key := h.key("agent")

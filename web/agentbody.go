@@ -8,12 +8,12 @@ import (
 	"holdfast/engine/agent"
 )
 
-// All routes for agents accept unknown fields in the body. Each answer contains success and the next step, and the
-// answer to a failed request also contains error_type.
+// All routes for agents accept unknown fields in the body. Each response contains success and the next step, and the
+// response to a failed request also contains error_type.
 
 // toAgent wraps a handler whose body a language model writes. Models add fields that do not exist, so toAgent ignores
-// unknown fields and names them in the answer's warnings. All other routes refuse unknown fields. Its other checks are
-// the same as those of in.
+// unknown fields and names them in the response's warnings. All other routes refuse unknown fields. Its other checks
+// are the same as those of in.
 func toAgent[T any](h func(*call, *T) error) handle {
 	answer := bodied(bodyRules{limit: maxBody, lenient: true}, h)
 	return func(c *call) error {
@@ -25,7 +25,7 @@ func toAgent[T any](h func(*call, *T) error) handle {
 	}
 }
 
-// maxWarnings is the maximum number of unknown fields that an answer names.
+// maxWarnings is the maximum number of unknown fields that a response names.
 const maxWarnings = 20
 
 // known removes the unknown fields from a document's object and returns a warning for each of them. If the document is
@@ -69,7 +69,7 @@ func known(raw []byte, expected *shape) (kept []byte, warnings []string) {
 	}
 }
 
-// warn adds the warnings to the answer. They are not part of the answer that is stored under an idempotency key: a
+// warn adds the warnings to the response. They are not part of the response that is stored under an idempotency key: a
 // repeat has the same body and so the same warnings.
 func (c *call) warn() {
 	n := len(c.out)
@@ -81,10 +81,10 @@ func (c *call) warn() {
 	c.out = append(append(out, list...), '}')
 }
 
-// forAgent reports whether the request is on a route for agents, where every answer contains guidance.
+// forAgent reports whether the request is on a route for agents, where every response contains guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
-// agentProblem sets a problem as the answer, with guidance on the next step.
+// agentProblem sets a problem as the response, with guidance on the next step.
 func (c *call) agentProblem(p problem) error {
 	defer c.warn()
 	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail,

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentRoutesIgnoreUnknownFields: a language model adds extra fields. The answer names them, and they have no
+// TestAgentRoutesIgnoreUnknownFields: a language model adds extra fields. The response names them, and they have no
 // effect, even if one differs from a known field only in case. Other routes refuse them.
 func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h := newHouse(t)
@@ -54,7 +54,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 		key).want(200); r.get("warnings") != nil {
 		t.Errorf("a body without unknown fields: %s", r.raw)
 	}
-	// Other errors are refused as usual, and the answer includes the warnings.
+	// Other errors are refused as usual, and the response includes the warnings.
 	bad := h.do("POST", "/v1/agent/slots", `{"surprise":1,"appointmentTypeId":"checkup","days":"many"}`,
 		key).problem(422, "validation_failed")
 	bad.field("days")
@@ -73,7 +73,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h.do("POST", "/v1/holds", `{"surprise":1}`).problem(400, "malformed_body")
 }
 
-// TestAgentAnswersHaveGuidance: successful answers contain guidance, and so do refusals that occur before the body is
+// TestAgentAnswersHaveGuidance: successful responses contain guidance, and so do refusals that occur before the body is
 // parsed.
 func TestAgentAnswersHaveGuidance(t *testing.T) {
 	h := newHouse(t)
@@ -122,7 +122,7 @@ func TestAgentAnswersHaveGuidance(t *testing.T) {
 	}
 }
 
-// TestAgentNeedsPatient: the request names no patient, and the answer lists the data to ask for.
+// TestAgentNeedsPatient: the request names no patient, and the response lists the data to ask for.
 func TestAgentNeedsPatient(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")

@@ -124,7 +124,7 @@ func (s *Server) manageURL(c *call, a *store.Appointment) string {
 func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.Version, 10) + `"` }
 
 // version returns the appointment version in the header If-Match, or 0 if any version matches. The header contains the
-// version in quotes, optionally followed by a dot and a hash of the answer.
+// version in quotes, optionally followed by a dot and a hash of the response.
 func (c *call) version() (int64, error) {
 	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
 	if c.isFHIR() { // FHIR writes a version as a weak tag
@@ -182,7 +182,7 @@ type searchBody struct {
 	Limit        *int   `json:"limit"`
 }
 
-// searchAppointments is `POST /v1/appointments/search`. It changes nothing, so its answer is not stored for a
+// searchAppointments is `POST /v1/appointments/search`. It changes nothing, so its response is not stored for a
 // repeated request.
 func (s *Server) searchAppointments(c *call, b *searchBody) error {
 	c.once = nil
@@ -283,13 +283,13 @@ func (s *Server) getAppointment(c *call) error {
 	if err := c.json(http.StatusOK, answer); err != nil {
 		return err
 	}
-	// This answer also changes without a new version: when the email is sent, or when another visitor's appointment
+	// This response also changes without a new version: when the email is sent, or when another visitor's appointment
 	// moves.
 	c.rw.Header()["Etag"] = []string{contentTag(strconv.FormatInt(a.Version, 10)+".", c.out)}
 	return nil
 }
 
-// managedJSON is the answer to a request with a manage link.
+// managedJSON is the response to a request with a manage link.
 type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time has been sent
@@ -304,7 +304,7 @@ func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
 	return nil
 }
 
-// renderAppointment returns the function that renders the answer to a change of an appointment.
+// renderAppointment returns the function that renders the response to a change of an appointment.
 func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
 	return func(result any) (int, []byte) {
 		a := result.(store.Appointment)

@@ -62,7 +62,7 @@ type auditSearchBody struct {
 	Limit         *int   `json:"limit"`
 }
 
-// searchAudit changes nothing, so its answer is not stored for a repeated request. It is a POST, because the words
+// searchAudit changes nothing, so its response is not stored for a repeated request. It is a POST, because the words
 // can be a person's name, and proxies log URLs.
 func (s *Server) searchAudit(c *call, b *auditSearchBody) error {
 	c.once = nil

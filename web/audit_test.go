@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// auditActions returns the action and the actor's name of each entry in an answer.
+// auditActions returns the action and the actor's name of each entry in a response.
 func auditActions(r *reply) string {
 	var all []string
 	for _, x := range r.body["audit"].([]any) {

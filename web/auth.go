@@ -174,7 +174,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	a, err := s.engine.Booking.Managed(c.ctx(), token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
-		// A move creates a new link. A repeat of the move under its idempotency key still gets the stored answer with
+		// A move creates a new link. A repeat of the move under its idempotency key still gets the stored response with
 		// the new link, so atMostOnce refuses the request only after that look-up.
 		c.denied = s.deadLink()
 		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {

@@ -3,7 +3,7 @@ package web_test
 import "testing"
 
 // TestHolidaysBecomeBlocks: the server reads holidays, and those that the desk chooses become blocks of all
-// specialists. The answer lists the appointments in conflict.
+// specialists. The response lists the appointments in conflict.
 func TestHolidaysBecomeBlocks(t *testing.T) {
 	h := newHouse(t)
 	date := h.at(0)[:10]

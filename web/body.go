@@ -45,7 +45,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 // watchBody sets a deadline of bodyTime for the request's body, if there is one. It runs before every check that can
 // refuse the request: net/http itself has no deadline for a body, and waits for the rest of the body after every
-// answer.
+// response.
 func (c *call) watchBody() {
 	if c.r.Body == nil || c.r.Body == http.NoBody {
 		return
@@ -58,9 +58,9 @@ func (c *call) watchBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
 }
 
-// leaveBody runs before the answer is written. If the server has not read the whole body, leaveBody announces that the
-// connection closes, and limits the time for reading the rest to restTime. The answer then does not wait for a slow
-// caller.
+// leaveBody runs before the response is written. If the server has not read the whole body, leaveBody announces that
+// the connection closes, and limits the time for reading the rest to restTime. The response then does not wait for a
+// slow caller.
 func (c *call) leaveBody() {
 	if c.body.ReadCloser == nil || c.body.ended {
 		return
@@ -71,8 +71,8 @@ func (c *call) leaveBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
 }
 
-// drainBody runs after the answer. It sends the answer and reads the rest of a body that the server has not read,
-// until the deadline of leaveBody: a close with unread bytes resets the connection, and the caller loses the answer.
+// drainBody runs after the response. It sends the response and reads the rest of a body that the server has not read,
+// until the deadline of leaveBody: a close with unread bytes resets the connection, and the caller loses the response.
 func (c *call) drainBody() {
 	if c.body.ReadCloser == nil || c.body.ended || c.r.ProtoMajor >= 2 {
 		return
@@ -111,9 +111,9 @@ func bodyless(h handle) handle {
 	})
 }
 
-// allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its answer with its change.
-// The server then looks for an earlier answer to the same request only after a failure, which saves a look-up for every
-// new request. The commit itself refuses an idempotency key that already has an answer.
+// allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its response with its change.
+// The server then looks for an earlier response to the same request only after a failure, which saves a look-up for
+// every new request. The commit itself refuses an idempotency key that already has a response.
 func allOrNothing[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
 }
@@ -125,7 +125,7 @@ type bodyRules struct {
 	limit    int64
 	optional bool
 	plain    bool // a text/plain body is parsed as JSON
-	// lenient ignores unknown fields and names them in the answer's warnings. It is only for the routes of agents,
+	// lenient ignores unknown fields and names them in the response's warnings. It is only for the routes of agents,
 	// whose bodies a language model writes.
 	lenient      bool
 	allOrNothing bool

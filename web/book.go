@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// patientBody is the patient of an appointment. Public answers do not contain these fields.
+// patientBody is the patient of an appointment. Public responses do not contain these fields.
 type patientBody struct {
 	Name      string `json:"name"`
 	Email     string `json:"email"`

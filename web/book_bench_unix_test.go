@@ -44,7 +44,8 @@ func BenchmarkBookCPU(b *testing.B) {
 			await(b, email, &accepted, warm+int64(b.N))
 			b.StopTimer()
 			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/booking")
-			b.ReportMetric(float64(b.N)/took.Seconds(), "bookings/s") // until the last answer, not until the last email
+			// until the last response, not until the last email
+			b.ReportMetric(float64(b.N)/took.Seconds(), "bookings/s")
 		})
 	}
 }

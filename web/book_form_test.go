@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBookingListsAllMistakesTogether: one answer lists all errors of a booking, even if some values have the wrong
+// TestBookingListsAllMistakesTogether: one response lists all errors of a booking, even if some values have the wrong
 // form, so that a caller can correct them in one round. Nothing is booked, and each field is listed once.
 func TestBookingListsAllMistakesTogether(t *testing.T) {
 	h := newHouse(t)

@@ -14,8 +14,8 @@ type busyCalendarBody struct {
 	URL string `json:"url"`
 }
 
-// busyCalendarJSON is the state of a specialist's external calendar. No answer contains the address, because anyone who
-// has the address can read the calendar.
+// busyCalendarJSON is the state of a specialist's external calendar. No response contains the address, because anyone
+// who has the address can read the calendar.
 type busyCalendarJSON struct {
 	On        bool               `json:"on"`
 	Host      string             `json:"host,omitempty"` // of the address
@@ -69,7 +69,7 @@ func (s *Server) getBusyCalendar(c *call) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// putBusyCalendar sets the address of a specialist's external calendar. Its answer is not stored under an idempotency
+// putBusyCalendar sets the address of a specialist's external calendar. Its response is not stored under an idempotency
 // key, because a repeat has the same result.
 func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	p, err := s.ownCalendar(c)
@@ -83,7 +83,7 @@ func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// readBusyCalendar reads the external calendar now. If the read fails, the answer contains the reason in failure.
+// readBusyCalendar reads the external calendar now. If the read fails, the response contains the reason in failure.
 func (s *Server) readBusyCalendar(c *call) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {

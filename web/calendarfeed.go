@@ -59,7 +59,7 @@ func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 	if err != nil {
 		return err
 	}
-	c.once = nil // an answer with a secret is not stored
+	c.once = nil // a response with a secret is not stored
 	secret, made, err := s.engine.Feed.Create(c.ctx(), c.caller.actor, p.ID, b.Names)
 	if err != nil {
 		return err

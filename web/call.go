@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// call is the state of one request: the request itself, its caller and its answer.
+// call is the state of one request: the request itself, its caller and its response.
 type call struct {
 	*Server
 	r      *http.Request
@@ -29,15 +29,15 @@ type call struct {
 	caller caller
 	site   string         // the allowed origin (CORS) of another website that sent the request; else empty
 	client holds.ClientID // the client id, set by resolveClient; may be empty
-	denied error          // an invalid manage link; a repeat under its idempotency key still gets the stored answer
+	denied error          // an invalid manage link; a repeat under its idempotency key still gets the stored response
 
 	once      *record.Once // the idempotency key of this request; nil once a use case has taken it
-	committed struct {     // the answer that was stored with the last run of the write
+	committed struct {     // the response that was stored with the last run of the write
 		status int
 		body   []byte
 	}
-	status int    // of the answer that flush writes; 0 if the handler has written it
-	out    []byte // the body of that answer
+	status int    // of the response that flush writes; 0 if the handler has written it
+	out    []byte // the body of that response
 
 	warnings []string // unknown fields that an agent sent
 	// mistakes found in the body so far; if there are any, the request is refused, and ctx returns a trial context
@@ -46,7 +46,7 @@ type call struct {
 	bounded context.Context // derived from ctx; nil until first used
 	release context.CancelFunc
 
-	// the id of the request in the log and in the answer's header; the caller can choose it
+	// the id of the request in the log and in the response's header; the caller can choose it
 	id      string
 	trace   string // the traceparent of W3C Trace Context that the caller sent; may be empty
 	counted *routeMetrics
@@ -56,14 +56,14 @@ type call struct {
 	spent   store.Spent
 }
 
-// responseWriter records the status and the size of the answer for the log and the metrics.
+// responseWriter records the status and the size of the response for the log and the metrics.
 type responseWriter struct {
 	http.ResponseWriter
 	status   int
 	bytes    int
 	hijacked bool
 
-	perOrigin bool // the answer depends on the header Origin
+	perOrigin bool // the response depends on the header Origin
 }
 
 func (w *responseWriter) WriteHeader(status int) {
@@ -85,7 +85,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Hijack hands the connection to its caller, which then writes the answer itself.
+// Hijack hands the connection to its caller, which then writes the response itself.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
@@ -97,7 +97,7 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Header values that every answer has. They are shared and never changed.
+// Header values that every response has. They are shared and never changed.
 var (
 	noSniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
@@ -107,7 +107,7 @@ var (
 	jsonType   = []string{"application/json"}
 )
 
-// serve processes one request: it checks the request, calls the route's handler and writes the answer.
+// serve processes one request: it checks the request, calls the route's handler and writes the response.
 func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.ResponseWriter, r *http.Request) {
 	c := &call{Server: s, r: r, route: rt, params: p, counted: counted, started: time.Now()}
 	c.id, c.trace = names(r.Header)
@@ -235,20 +235,20 @@ func (c *call) renew() {
 	}
 }
 
-// json sets the answer to v as JSON. flush writes it.
+// json sets the response to v as JSON. flush writes it.
 func (c *call) json(status int, v any) error {
 	b, err := json.Marshal(v)
 	c.status, c.out = status, b
 	return err
 }
 
-// empty sets an answer without a body.
+// empty sets a response without a body.
 func (c *call) empty(status int) error {
 	c.status, c.out = status, nil
 	return nil
 }
 
-// flush writes the answer that the handler has set. It keeps a Content-Type that the handler has set.
+// flush writes the response that the handler has set. It keeps a Content-Type that the handler has set.
 func (c *call) flush() {
 	if c.status == 0 {
 		return
@@ -275,7 +275,7 @@ func (c *call) flush() {
 	c.drainBody()
 }
 
-// revalidate changes the answer to a GET or HEAD to a 304 without a body if its entity tag is one of those in
+// revalidate changes the response to a GET or HEAD to a 304 without a body if its entity tag is one of those in
 // If-None-Match.
 func (c *call) revalidate() {
 	tags := c.rw.Header()["Etag"]
@@ -287,7 +287,7 @@ func (c *call) revalidate() {
 	}
 }
 
-// statusGone is the logged status of a request whose caller disconnected before the answer. It is never sent.
+// statusGone is the logged status of a request whose caller disconnected before the response. It is never sent.
 const statusGone = 499
 
 // fail answers with the problem for err. If the caller has disconnected, it only sets the status for the log.
@@ -303,7 +303,7 @@ func (c *call) fail(err error) {
 			slog.Any("error", err))
 	}
 	if c.rw.status != 0 {
-		return // the answer has begun, so it can only be cut short
+		return // the response has begun, so it can only be cut short
 	}
 	c.problem(p)
 }
@@ -342,7 +342,7 @@ func (c *call) method() string {
 	return "other"
 }
 
-// end counts and logs the request, and turns a panic into an answer.
+// end counts and logs the request, and turns a panic into a response.
 func (c *call) end() {
 	defer c.renew()
 	if cause := recover(); cause != nil {
@@ -419,7 +419,7 @@ func each[T, J any](list []T, convert func(*T) J) []J {
 	return converted
 }
 
-// rendered returns the status and the JSON of an answer, for a use case that commits the answer together with its
+// rendered returns the status and the JSON of a response, for a use case that commits the response together with its
 // write.
 func rendered(status int, v any) (int, []byte) {
 	b, err := json.Marshal(v)

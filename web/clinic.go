@@ -100,7 +100,7 @@ func (s *Server) importClinic(c *call, file *clinic.File) error {
 	return c.json(http.StatusOK, answer(&n))
 }
 
-// planImport changes nothing, so its answer is not stored for a repeated request.
+// planImport changes nothing, so its response is not stored for a repeated request.
 func (s *Server) planImport(c *call, file *clinic.File) error {
 	c.once = nil
 	plan, err := s.engine.Clinic.PlanImport(*file)

@@ -10,11 +10,11 @@ import (
 
 // The server compresses pages, documents, and JSON that contains neither secrets nor personal data.
 //
-// An eavesdropper sees the length of encrypted answers, and the length of a compressed answer shows which text is
+// An eavesdropper sees the length of encrypted responses, and the length of a compressed response shows which text is
 // repeated in it (CRIME, BREACH). Any visitor can write into a clinic's records by booking: for example, under the name
 // "Lena V", to see whether the reception's list grows by less than usual. So the server does not compress a list of
-// appointments, an answer with a key or a link, or any other answer that needs a credential. A page contains a nonce,
-// which differs in each answer, and repeats nothing from the request.
+// appointments, a response with a key or a link, or any other response that needs a credential. A page contains a
+// nonce, which differs in each response, and repeats nothing from the request.
 
 // packers is a pool of gzip writers for reuse.
 type packers struct{ pool sync.Pool }
@@ -33,16 +33,16 @@ func (p *packers) pack(body []byte) []byte {
 	return b.Bytes()
 }
 
-// compressible reports whether the answers of a route may be compressed: those of public GET routes, pages included,
+// compressible reports whether the responses of a route may be compressed: those of public GET routes, pages included,
 // and the schedule. Calendars are excluded, because their path contains a secret.
 func (rt *route) compressible() bool {
 	return rt.method == http.MethodGet && (rt.access == anyone &&
 		rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
-// compress replaces the answer with its compressed form if the route allows it, the caller accepts it and the answer is
-// long enough. If the route allows it, compress sets Vary even on an uncompressed answer. A compressed answer gets a
-// weak entity tag.
+// compress replaces the response with its compressed form if the route allows it, the caller accepts it and the
+// response is long enough. If the route allows it, compress sets Vary even on an uncompressed response. A compressed
+// response gets a weak entity tag.
 func (c *call) compress() {
 	h := c.rw.Header()
 	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() ||
@@ -60,7 +60,7 @@ func (c *call) compress() {
 	c.out = c.packers.pack(c.out)
 }
 
-// isPicture reports whether an answer is a picture, which is compressed already.
+// isPicture reports whether a response is a picture, which is compressed already.
 func isPicture(h http.Header) bool {
 	kind := h["Content-Type"]
 	return len(kind) == 1 && (kind[0] == "image/png" || kind[0] == "image/webp")

@@ -58,9 +58,9 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Otherwise its length
-// would reveal similarities between patients' data and text that another client has put into the same answer by
-// booking. Refusals and small answers are not compressed either.
+// TestAnswersWithPatientsAreNotCompressed: a response that needs a credential is not compressed. Otherwise its length
+// would reveal similarities between patients' data and text that another client has put into the same response by
+// booking. Refusals and small responses are not compressed either.
 func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	h := newHouse(t)
 	for n := range 8 {
@@ -103,11 +103,11 @@ func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	}
 }
 
-// TestETagCoversCompressedAnswer: the server recognizes the tag of a compressed answer.
+// TestETagCoversCompressedAnswer: the server recognizes the tag of a compressed response.
 func TestETagCoversCompressedAnswer(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/slots/poll?date=" + h.day(0)
-	for n := range 40 { // many booked times make a long answer
+	for n := range 40 { // many booked times make a long response
 		h.do("POST", "/v1/appointments", map[string]any{
 			"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(30 * n), "ignoreHours": true,
 			"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1234567"},

@@ -44,8 +44,8 @@ var crossSite = map[string]bool{
 }
 
 // Header values of CORS (Fetch standard, section 3.3). Access-Control-Allow-Credentials is never sent, so a browser
-// neither sends cookies nor lets the page read the answer to a request that carried cookies. Authorization is not among
-// the allowed headers, so a page cannot send an API key.
+// neither sends cookies nor lets the page read the response to a request that carried cookies. Authorization is not
+// among the allowed headers, so a page cannot send an API key.
 var (
 	corsHeaders = []string{
 		"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent",
@@ -56,7 +56,7 @@ var (
 	corsMaxAge = []string{"600"} // seconds
 )
 
-// admitSite detects a request from a page whose origin is in corsOrigins. It allows the page to read the answer, and
+// admitSite detects a request from a page whose origin is in corsOrigins. It allows the page to read the response, and
 // removes the cookies that the browser adds automatically, so that the caller is an anonymous visitor.
 func (c *call) admitSite() {
 	if !crossSite[c.counted.name] {
@@ -101,7 +101,7 @@ func (s *Server) preflights(tree *httprouter.Router, all []*route) {
 	}
 }
 
-// preflight returns the methods that a page of an allowed origin may use on a path. For any other origin, the answer
+// preflight returns the methods that a page of an allowed origin may use on a path. For any other origin, the response
 // has no CORS headers, and the browser does not send the real request.
 func (c *call) preflight(methods []string) error {
 	h := c.rw.Header()

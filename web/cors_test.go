@@ -20,7 +20,7 @@ func newSiteHouse(t *testing.T) *house {
 	return h
 }
 
-// allows checks whether the headers of an answer let a page of clinicSite read it. They must never allow credentials.
+// allows checks whether the headers of a response let a page of clinicSite read it. They must never allow credentials.
 func (r *reply) allows(yes bool) *reply {
 	r.t.Helper()
 	want := ""

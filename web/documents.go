@@ -45,7 +45,7 @@ func (s *Server) getManual(c *call) error {
 	return c.packedDocument(kind, f.Gzip)
 }
 
-// document sets an answer that browsers and proxies may cache but must revalidate.
+// document sets a response that browsers and proxies may cache but must revalidate.
 func (c *call) document(contentType []string, body []byte) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"] = contentType, []string{"no-cache"}

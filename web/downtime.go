@@ -289,7 +289,7 @@ type obstacleBodyJSON struct {
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// checkByHand is `POST /v1/downtime-kit/check`. It changes nothing, so its answer is not stored for a repeated
+// checkByHand is `POST /v1/downtime-kit/check`. It changes nothing, so its response is not stored for a repeated
 // request.
 func (s *Server) checkByHand(c *call, b *byHandBody) error {
 	c.once = nil

@@ -90,7 +90,7 @@ func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 	}
 }
 
-// TestPaperBookingsAreChecked: the answer lists the conflicts of each row, including those with earlier rows, and
+// TestPaperBookingsAreChecked: the response lists the conflicts of each row, including those with earlier rows, and
 // nothing is written.
 func TestPaperBookingsAreChecked(t *testing.T) {
 	t.Parallel()

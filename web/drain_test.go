@@ -17,7 +17,7 @@ import (
 
 const plainGet = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// answered reads one answer from a connection and closes it.
+// answered reads one response from a connection and closes it.
 func answered(t *testing.T, conn net.Conn) *http.Response {
 	t.Helper()
 	defer conn.Close()
@@ -33,7 +33,7 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 }
 
 // TestShutdownAnswersIdleConnection: a request on an idle connection is answered even though the server has already
-// been asked to stop. The answer closes the connection.
+// been asked to stop. The response closes the connection.
 func TestShutdownAnswersIdleConnection(t *testing.T) {
 	h := newHouse(t)
 	address, stop, ended := h.serve()

@@ -33,7 +33,8 @@ type problem struct {
 	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own conflicting appointment
 	SlotStartDate     string         `json:"slotStartDate,omitempty"` // of that appointment
 	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
-	OK                *bool          `json:"ok,omitempty"` // false, on routes whose successful answers contain ok: true
+	// false, on routes whose successful responses contain ok: true
+	OK *bool `json:"ok,omitempty"`
 }
 
 type problemField struct {

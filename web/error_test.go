@@ -23,7 +23,7 @@ import (
 	"holdfast/store"
 )
 
-// These tests check the table that maps errors to answers, and failures that no test of a route can cause.
+// These tests check the table that maps errors to responses, and failures that no test of a route can cause.
 
 func TestErrorsMapToProblems(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -147,7 +147,7 @@ func TestPanicAnswers500(t *testing.T) {
 	if !strings.Contains(log.String(), "error_test.go") {
 		t.Error("the log does not contain the place of the panic")
 	}
-	// Nothing is appended to an answer that has begun.
+	// Nothing is appended to a response that has begun.
 	w = s.try(func(c *call) error {
 		_, _ = c.rw.Write([]byte("half"))
 		panic("Zounds!")

@@ -15,7 +15,7 @@ type metric struct {
 	labels     []string // label names, in order
 }
 
-// exposition is an answer to Prometheus, in its text format 0.0.4
+// exposition is a response to Prometheus, in its text format 0.0.4
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). This package does not use the Prometheus client
 // library: that library depends on protobuf, which would be a thirteenth of the program's size, for a format with one
 // line per value.

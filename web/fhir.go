@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	fhirCount    = 50 // resources on a page of an answer
+	fhirCount    = 50 // resources on a page of a response
 	maxFHIRCount = 200
 	maxFHIRDays  = 31 // maximum number of days that one search for slots covers
 	maxSchedules = 20 // maximum number of schedules in one search for slots
@@ -64,7 +64,7 @@ func (s *Server) heedReads(c *call) error {
 	return c.limited(s.reads, s.address(c.r))
 }
 
-// fhirQuery reads the parameters of a search and refuses unknown ones: if the server ignored a condition, the answer
+// fhirQuery reads the parameters of a search and refuses unknown ones: if the server ignored a condition, the response
 // would contain resources that the caller did not search for.
 func (c *call) fhirQuery(known ...string) *query {
 	q := c.query()
@@ -202,7 +202,7 @@ func slotOf(base string, o *offer, start time.Time, status string) fhir.Slot {
 	}
 }
 
-// page sets the answer to one page of a search. total is the number of all results, and resource returns result i.
+// page sets the response to one page of a search. total is the number of all results, and resource returns result i.
 func (c *call) page(q *query, total int, resource func(i int) (id string, resource any)) error {
 	from, count := q.between("_offset", 0, 1<<30, 0), q.between("_count", 1, maxFHIRCount, fhirCount)
 	if err := q.err(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// definitions holds the elements of the resources in the answers, taken from the StructureDefinitions of FHIR R4
+// definitions holds the elements of the resources in the responses, taken from the StructureDefinitions of FHIR R4
 // (4.0.1; HL7, CC0): for each path the minimum count, the maximum count ("*": any number), and the possible types.
 type definitions map[string]struct {
 	Min   int
@@ -114,7 +114,7 @@ func (d definitions) check(path, kind string, value any) (wrong []string) {
 	return wrong
 }
 
-// resource checks an answer against the definitions.
+// resource checks a response against the definitions.
 func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -164,7 +164,7 @@ func TestFHIRExamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestFHIRFollowsStandard: every answer is valid according to the standard's definitions, the pages of a search
+// TestFHIRFollowsStandard: every response is valid according to the standard's definitions, the pages of a search
 // together contain every result once, and errors are OperationOutcomes.
 func TestFHIRFollowsStandard(t *testing.T) {
 	t.Parallel()

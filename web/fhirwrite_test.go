@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFHIRBooksAndCancels books a slot and a start through FHIR, repeats a request, cancels, and checks each answer
+// TestFHIRBooksAndCancels books a slot and a start through FHIR, repeats a request, cancels, and checks each response
 // against the standard's definitions.
 func TestFHIRBooksAndCancels(t *testing.T) {
 	t.Parallel()

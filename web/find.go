@@ -28,7 +28,7 @@ type foundJSON struct {
 	SpecialistIDs []string `json:"specialistIds"`
 }
 
-// findTimes is `POST /v1/appointment-types/{id}/find`. It changes nothing, so its answer is not stored for a repeated
+// findTimes is `POST /v1/appointment-types/{id}/find`. It changes nothing, so its response is not stored for a repeated
 // request. A signed-in specialist finds only times in their own calendar.
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil

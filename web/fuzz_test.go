@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// For any input, the answer is never a 5xx and the handler never panics: a malformed request is the sender's error.
+// For any input, the response is never a 5xx and the handler never panics: a malformed request is the sender's error.
 
 // fuzzed calls the handler without the network, so that the request can contain anything.
 func fuzzed(t *testing.T, h *house, method, target, query, contentType string, body []byte, headers ...header) {

@@ -89,8 +89,8 @@ type foundPersonJSON struct {
 	Last          string `json:"last"`
 }
 
-// findPeople changes nothing, so its answer is not stored for a repeated request. A signed-in specialist finds only the
-// people in their own calendar.
+// findPeople changes nothing, so its response is not stored for a repeated request. A signed-in specialist finds only
+// the people in their own calendar.
 func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	c.once = nil
 	limit := 12
@@ -122,7 +122,7 @@ type noteBody struct {
 	Text string `json:"text"`
 }
 
-// addNote answers without the text of the note, so that no answer stored under an idempotency key contains it.
+// addNote answers without the text of the note, so that no response stored under an idempotency key contains it.
 func (s *Server) addNote(c *call, b *noteBody) error {
 	if _, err := s.reachable(c); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// These tests check how a slot is held: the answers, and every refusal.
+// These tests check how a slot is held: the responses, and every refusal.
 
 func TestHoldAnswerHasTimes(t *testing.T) {
 	h := newHouse(t)

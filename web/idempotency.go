@@ -38,15 +38,15 @@ func (f *inFlight) leave(key string) {
 	delete(f.keys, key)
 }
 
-// atMostOnce runs do, unless the request's Idempotency-Key already has an answer: then it returns that answer. It
-// stores only successful answers, so a failed request can be repeated under its key.
+// atMostOnce runs do, unless the request's Idempotency-Key already has a response: then it returns that response. It
+// stores only successful responses, so a failed request can be repeated under its key.
 //
-// A use case that writes durably receives the record.Once and commits the answer with its write. If the request makes
-// no durable write (a hold, for example), atMostOnce stores the answer only in memory: after a restart of the server, a
-// repeat runs again.
+// A use case that writes durably receives the record.Once and commits the response with its write. If the request makes
+// no durable write (a hold, for example), atMostOnce stores the response only in memory: after a restart of the server,
+// a repeat runs again.
 //
-// If allOrNothing is set, atMostOnce first searches only its memory for an earlier answer and runs do. It searches the
-// database only if do fails, and returns the failure only if the database has no earlier answer either.
+// If allOrNothing is set, atMostOnce first searches only its memory for an earlier response and runs do. It searches
+// the database only if do fails, and returns the failure only if the database has no earlier response either.
 func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	if key == "" || c.r.Method != "POST" {
@@ -109,7 +109,7 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// replay sets the stored answer, if there is one, as the answer to this request. It reports whether there was one.
+// replay sets the stored response, if there is one, as the response to this request. It reports whether there was one.
 func (c *call) replay(once *record.Once, recall func(context.Context,
 	*record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
 	record, err := recall(c.ctx(), once)
@@ -121,7 +121,7 @@ func (c *call) replay(once *record.Once, recall func(context.Context,
 	return true, nil
 }
 
-// answering returns this request's record.Once. The use case passes its result to it, so that the answer is committed
+// answering returns this request's record.Once. The use case passes its result to it, so that the response is committed
 // together with the write. It returns nil if the request has no idempotency key. render must be pure.
 func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
@@ -135,8 +135,8 @@ func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	return once
 }
 
-// leave sets the answer to the one that was committed with the write. Without an idempotency key, it renders the result
-// of the write.
+// leave sets the response to the one that was committed with the write. Without an idempotency key, it renders the
+// result of the write.
 func (c *call) leave(render func(result any) (int, []byte), result any) {
 	if c.committed.body == nil {
 		c.status, c.out = render(result)
@@ -145,7 +145,7 @@ func (c *call) leave(render func(result any) (int, []byte), result any) {
 	c.status, c.out = c.committed.status, c.committed.body
 }
 
-// answerChange calls do and answers with its result. do passes the record.Once to a use case, so that the answer is
+// answerChange calls do and answers with its result. do passes the record.Once to a use case, so that the response is
 // committed together with the write. say must be pure.
 func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.Once) (T, error)) error {
 	render := func(result any) (int, []byte) {
@@ -161,7 +161,7 @@ func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.
 }
 
 // committing returns a context with the record.Once of this request, for a use case that reads it from the context.
-// Together with its write, the use case commits the answer that render returns.
+// Together with its write, the use case commits the response that render returns.
 func committing[T any](c *call, status int, render func(*T) any) context.Context {
 	return record.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
 		r := result.(T)

@@ -81,8 +81,8 @@ func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 	}
 }
 
-// TestRescheduleRepeatsWithOldLink: the answer to a move contains the new link, and the old link stops working. If that
-// answer is lost, the caller has only the old link for the repeat.
+// TestRescheduleRepeatsWithOldLink: the response to a move contains the new link, and the old link stops working. If
+// that response is lost, the caller has only the old link for the repeat.
 func TestRescheduleRepeatsWithOldLink(t *testing.T) {
 	h := newHouse(t)
 	link := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201).managing()

@@ -6,7 +6,7 @@ import (
 )
 
 // TestNothingPersonalLeaks books, moves, refuses and lists with canary strings in every personal field and every
-// secret. Then it checks that they do not appear in the log, in metrics, in public answers or in problems.
+// secret. Then it checks that they do not appear in the log, in metrics, in public responses or in problems.
 func TestNothingPersonalLeaks(t *testing.T) {
 	h := newHouse(t)
 	const secret = "canaryclient-0123456789"
@@ -49,7 +49,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	link := booked.managing()
 	token := link["Holdfast-Manage"]
 
-	// Answers to requests with the link or a key do contain the person's data: that is their purpose.
+	// Responses to requests with the link or a key do contain the person's data: that is their purpose.
 	for _, r := range []*reply{
 		h.do("GET", "/v1/appointments/managed", nil, link).want(200),
 		h.do("GET", "/v1/appointments?q=Canaryname", nil, asAdmin).want(200),

@@ -67,7 +67,7 @@ var errDemoMail = errForbidden.with(
 	"The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.",
 )
 
-// putMailServer stores the owner's choice. Its answer is not stored for a repeated request: the request contains a
+// putMailServer stores the owner's choice. Its response is not stored for a repeated request: the request contains a
 // password, and repeating the request changes nothing.
 func (s *Server) putMailServer(c *call, b *mailServerBody) error {
 	c.once = nil

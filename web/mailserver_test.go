@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// TestOwnerChoosesMailServer: an owner configures email over HTTP. If the mail server refuses, the answer describes the
-// cause for the page. No answer contains the password.
+// TestOwnerChoosesMailServer: an owner configures email over HTTP. If the mail server refuses, the response describes
+// the cause for the page. No response contains the password.
 func TestOwnerChoosesMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)

@@ -11,8 +11,8 @@ type mailTestJSON struct {
 	Detail   string `json:"detail,omitempty"` // why it failed
 }
 
-// testMail sends one email to the user who requests it, so it needs a signed-in user. The answer contains the outcome:
-// if the mail server refuses the email, the request itself still succeeds.
+// testMail sends one email to the user who requests it, so it needs a signed-in user. The response contains the
+// outcome: if the mail server refuses the email, the request itself still succeeds.
 func (s *Server) testMail(c *call) error {
 	c.once = nil // every test sends a new email
 	who, err := c.mine()

@@ -57,7 +57,7 @@ func TestMailTestRoute(t *testing.T) {
 	}
 }
 
-// TestAnswerReportsSentEmail: an answer reports that an email was sent only once a mail server has accepted it. An
+// TestAnswerReportsSentEmail: a response reports that an email was sent only once a mail server has accepted it. An
 // email written to a file does not count.
 func TestAnswerReportsSentEmail(t *testing.T) {
 	for _, c := range []struct {

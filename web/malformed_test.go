@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// This test sends 10,000 malformed requests to all routes, from callers that are allowed to use them. No answer is a
+// This test sends 10,000 malformed requests to all routes, from callers that are allowed to use them. No response is a
 // 5xx, no handler panics, and every refusal is a problem with a detail.
 
 const malformedRequests = 10_000
@@ -64,7 +64,7 @@ func TestMalformedRequests(t *testing.T) {
 		}
 		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) ||
 			strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
-			// the answer to a HEAD request has only headers
+			// the response to a HEAD request has only headers
 			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json"
 		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && !inItsWords {
 			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code,

@@ -283,8 +283,8 @@ type moveIn struct {
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }
 
-// reschedule moves an appointment. The move replaces the manageToken, so the answer commits with the move: if the
-// assistant did not receive the answer and repeats the call, it gets the same answer with the new token.
+// reschedule moves an appointment. The move replaces the manageToken, so the response commits with the move: if the
+// assistant did not receive the response and repeats the call, it gets the same response with the new token.
 func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	in moveIn) (*mcp.CallToolResult, bookingOut, error) {
 	once := t.onceMoved(in)
@@ -329,7 +329,7 @@ func (t mcpTools) onceMoved(in moveIn) *record.Once {
 		}}
 }
 
-// movedBefore returns the answer of an earlier, identical call of reschedule, or the refusal if there was none.
+// movedBefore returns the response of an earlier, identical call of reschedule, or the refusal if there was none.
 func (t mcpTools) movedBefore(ctx context.Context, once *record.Once,
 	refusal error) (*mcp.CallToolResult, bookingOut, error) {
 	before, err := t.engine.Record.Recall(ctx, once)

@@ -44,7 +44,7 @@ func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	return session
 }
 
-// tool calls a tool and decodes its answer. failed reports whether the tool returned an error.
+// tool calls a tool and decodes its response. failed reports whether the tool returned an error.
 func tool(t *testing.T, s *mcp.ClientSession, name string,
 	in map[string]any) (out map[string]any, text string, failed bool) {
 	t.Helper()
@@ -122,7 +122,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
 	}
-	// An assistant that did not receive the answer repeats the call, and gets the same answer with the new token.
+	// An assistant that did not receive the response repeats the call, and gets the same response with the new token.
 	again, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"],
 		"bookingToken": offer(2)})
 	if failed || !maps.Equal(again, moved) {
@@ -230,8 +230,8 @@ func TestMCPNeedsAnAgentKey(t *testing.T) {
 	}
 }
 
-// TestMCPSpeaksOneLanguage: a conversation uses one language. The answers of every booking tool are in the language of
-// the clinic's agents.
+// TestMCPSpeaksOneLanguage: a conversation uses one language. The responses of every booking tool are in the language
+// of the clinic's agents.
 func TestMCPSpeaksOneLanguage(t *testing.T) {
 	for language, words := range map[string]map[string]string{
 		"en": {"booked": "You are booked", "moved": "Your appointment was moved", "cancelled": "was cancelled"},

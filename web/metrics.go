@@ -77,7 +77,7 @@ type routeMetrics struct {
 	seconds *store.Durations // durations of the route's kind; nil for a stream
 }
 
-// statusClasses are the classes of status codes; "none" counts requests without an answer.
+// statusClasses are the classes of status codes; "none" counts requests without a response.
 var statusClasses = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // route creates the counters of a route. Their name is the method and the pattern, such as "GET /v1/clinic", or only

@@ -125,7 +125,7 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/waitlist/{id}/offer", "/v1/waitlist/x/offer", `{"slotStartDate": "x", "specialistId": 5}`, "slotStartDate specialistId", ""},
 }
 
-// TestMistakesAreListedTogether: one answer lists all mistakes in a body, even if a value has the wrong form. The
+// TestMistakesAreListedTogether: one response lists all mistakes in a body, even if a value has the wrong form. The
 // search for the other mistakes changes nothing.
 func TestMistakesAreListedTogether(t *testing.T) {
 	doc, err := description()

@@ -55,8 +55,8 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 	}
 }
 
-// TestExpiredLinkShowsPhone: a move without a notice invalidates the patient's link and sends no new one, so the answer
-// contains the clinic's phone number.
+// TestExpiredLinkShowsPhone: a move without a notice invalidates the patient's link and sends no new one, so the
+// response contains the clinic's phone number.
 func TestExpiredLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada",

@@ -12,7 +12,7 @@ import (
 	"holdfast/web"
 )
 
-// description is docs/api/openapi.yaml, parsed once. The tests of this package check every answer against this
+// description is docs/api/openapi.yaml, parsed once. The tests of this package check every response against this
 // description.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
@@ -58,7 +58,8 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 }
 
-// conforms checks one answer against the description. It ignores answers that belong to no operation, such as a page.
+// conforms checks one response against the description. It ignores responses that belong to no operation, such as a
+// page.
 func (r *reply) conforms(method, path string) {
 	r.t.Helper()
 	doc, err := description()
@@ -168,7 +169,7 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 	}
 }
 
-// notRemembered are the POSTs whose answers are not stored under an Idempotency-Key, with the reasons.
+// notRemembered are the POSTs whose responses are not stored under an Idempotency-Key, with the reasons.
 var notRemembered = map[string]string{
 	"/v1/setup":                               "signs in, and a link works once",
 	"/v1/setup/check":                         "changes nothing",

@@ -33,7 +33,7 @@ func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	return h, p
 }
 
-// cookieOf returns a cookie that an answer sets, in the form in which a browser sends it.
+// cookieOf returns a cookie that a response sets, in the form in which a browser sends it.
 func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 	t.Helper()
 	for _, line := range got.header["Set-Cookie"] {
@@ -46,7 +46,7 @@ func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 }
 
 // TestBrowserSignsInWithIdentityProvider: a browser signs in with the identity provider. It gets a separate,
-// short-lived cookie, the redirect leads back to the sign-in page only, and no answer or log contains its secrets.
+// short-lived cookie, the redirect leads back to the sign-in page only, and no response or log contains its secrets.
 func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	begin := func() (*http.Cookie, string) {

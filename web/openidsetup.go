@@ -50,7 +50,7 @@ func (s *Server) openID() map[string]openIDAnswer {
 
 func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openID()) }
 
-// putOpenID saves an identity provider. A new issuer, client or secret must first pass a test sign-in. The answer is
+// putOpenID saves an identity provider. A new issuer, client or secret must first pass a test sign-in. The response is
 // not stored for a repeated request, because the request contains a secret.
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil

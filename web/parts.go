@@ -64,7 +64,7 @@ func (e *encodedSlots) part(first, end int) []byte {
 	return e.slots[from:e.ends[end-1]]
 }
 
-// slotParts returns the slots of an answer as JSON, in pieces that are sent in order. Each slot begins with a comma.
+// slotParts returns the slots of a response as JSON, in pieces that are sent in order. Each slot begins with a comma.
 func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 	encoded := s.encoded.of(answer.List)
 	answer.Each(func(first, end int) {
@@ -75,7 +75,7 @@ func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
 	return parts
 }
 
-// partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag identifies the content,
+// partsAnswers computes the tags of responses, and caches their compressed copies by tag. A tag identifies the content,
 // so a copy is never stale. Each process computes different tags, because the seed is random.
 type partsAnswers struct {
 	seed   maphash.Seed
@@ -87,7 +87,7 @@ type partsAnswers struct {
 }
 
 const (
-	// minZip is the minimum size of an answer that the server compresses, in bytes.
+	// minZip is the minimum size of a response that the server compresses, in bytes.
 	minZip = 1400
 	// A copy stays in the cache for at least copyTime. maxCopies is the size of each of the two halves of the cache, in
 	// bytes.
@@ -112,7 +112,7 @@ func (a *partsAnswers) tag(head []byte, parts [][]byte) string {
 	return `"` + hex.EncodeToString(binary.BigEndian.AppendUint64(nil, maphash.Bytes(a.seed, sums))) + `"`
 }
 
-// zip returns the compressed copy of the answer with this tag.
+// zip returns the compressed copy of the response with this tag.
 func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string) []byte {
 	if z, ok := a.copies.Get(tag); ok {
 		return z
@@ -137,7 +137,7 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 
 var varyEncoding = []string{"Accept-Encoding"}
 
-// sayParts writes an answer in pieces without copying them. If the caller accepts gzip, it sends the compressed copy.
+// sayParts writes a response in pieces without copying them. If the caller accepts gzip, it sends the compressed copy.
 // If the caller's copy is current, it answers 304.
 func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) error {
 	size := len(head) + len(tail)

@@ -14,7 +14,7 @@ import (
 // These tests check the list of slots on the wire: it is compressed for clients that accept compression, and not sent
 // again to clients that already have it.
 
-// raw sends a request without Go's own decompression, and returns the answer with its original body.
+// raw sends a request without Go's own decompression, and returns the response with its original body.
 func (h *house) raw(method, path string, headers ...header) (*http.Response, []byte) {
 	h.t.Helper()
 	r, err := http.NewRequest(method, h.server.URL+path, nil)

@@ -42,7 +42,7 @@ type erasureJSON struct {
 	Sharing []foundPersonJSON `json:"sharing"`
 }
 
-// planErasure changes nothing, so its answer is not stored for a repeated request.
+// planErasure changes nothing, so its response is not stored for a repeated request.
 func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	c.once = nil
 	x, err := s.engine.Person.PlanErasure(c.ctx(), b.AppointmentID)

@@ -22,7 +22,7 @@ func TestEraseListsUnreachedCopies(t *testing.T) {
 	}
 }
 
-// TestSharedPhoneErasesNoPerson: several people share a phone number, so the answer asks which of them to erase. The
+// TestSharedPhoneErasesNoPerson: several people share a phone number, so the response asks which of them to erase. The
 // data of the others does not change.
 func TestSharedPhoneErasesNoPerson(t *testing.T) {
 	h := newHouse(t)

@@ -28,7 +28,7 @@ func twoPlaces(t testing.TB) *house {
 	return h
 }
 
-// TestPlaceFiltersTimeslots: a listing, a hold and a booking can be limited to a place, and each answer names the
+// TestPlaceFiltersTimeslots: a listing, a hold and a booking can be limited to a place, and each response names the
 // place.
 func TestPlaceFiltersTimeslots(t *testing.T) {
 	h := twoPlaces(t)

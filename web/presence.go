@@ -206,7 +206,7 @@ func (c *call) answerSession(x store.Session, err error) error {
 
 func sessionAnswer(x *store.Session) any { return map[string]sessionJSON{"session": sessionOf(x)} }
 
-// changingSession returns the context for a change whose answer is the session.
+// changingSession returns the context for a change whose response is the session.
 func (c *call) changingSession() context.Context { return committing(c, http.StatusOK, sessionAnswer) }
 
 type sessionBody struct {
@@ -255,7 +255,7 @@ func (s *Server) listSessions(c *call) error {
 }
 
 // getSession returns a session to the client that requested it and to the specialists. hideOutcome determines whether
-// the answer contains the outcome.
+// the response contains the outcome.
 func (s *Server) getSession(c *call) error {
 	if err := c.resolveClient(""); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // These benchmarks measure presence and polling; see bench_test.go.
 
 // benchPoll prepares a day of 20 specialists with a third of it booked and twelve slots held. If looks is set, clients
-// also select the slots. It returns the address that a page polls and the tag of its answer. A selection expires after
-// ten seconds, and the tag with it.
+// also select the slots. It returns the address that a page polls and the tag of its response. A selection expires
+// after ten seconds, and the tag with it.
 func benchPoll(b *testing.B, looks bool) (url, tag string, size int) {
 	b.Helper()
 	server, day := benchHouse(b, 20), benchMonday()

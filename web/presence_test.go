@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These tests check presence and sessions over HTTP: the permissions of each caller, and each answer.
+// These tests check presence and sessions over HTTP: the permissions of each caller, and each response.
 
 // key creates an API key and returns the header with it.
 func (h *house) key(scope string) header {
@@ -179,7 +179,7 @@ func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 	h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200)
 }
 
-// TestPresenceSnapshot: the public count contains no names, and one answer is cached for ten seconds.
+// TestPresenceSnapshot: the public count contains no names, and one response is cached for ten seconds.
 func TestPresenceSnapshot(t *testing.T) {
 	h, key := onCall(t, 1)
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {

@@ -15,10 +15,10 @@ import (
 	"holdfast/web"
 )
 
-// These tests check where an answer is stored for repeats: with the change that it answers, or in memory if nothing
+// These tests check where a response is stored for repeats: with the change that it answers, or in memory if nothing
 // durable changed.
 
-// writtenAnswers counts the answers that were written to the database: together with a change, and alone. If hangs is
+// writtenAnswers counts the responses that were written to the database: together with a change, and alone. If hangs is
 // set, reads block until the request's deadline. If slow is set, a transaction that has begun blocks too.
 type writtenAnswers struct {
 	*sqlite.Store
@@ -185,7 +185,7 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 	}
 }
 
-// TestOneAPIKeyPerIdempotencyKey: a page that lost the answer gets the same API key again. After a restart it gets
+// TestOneAPIKeyPerIdempotencyKey: a page that lost the response gets the same API key again. After a restart it gets
 // neither a second API key nor the secret, which the database does not store.
 func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 	h := newHouse(t)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestPublicBookingsOverLimitAreRefused: without a mail server, patients cannot confirm requests. So a booking over the
-// limit is refused, and the answer states when the client can try again.
+// limit is refused, and the response states when the client can try again.
 func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	book := func(n int, headers ...header) *reply {

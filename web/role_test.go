@@ -23,7 +23,7 @@ import (
 // calendar that it names) belongs to the first client and to ada; in the last column it belongs to ada's colleague.
 var roleColumns = []string{"nobody", "client", "other", "link", "wrong", "agent", "presence", "admin", "owner", "recep", "own", "foreign"}
 
-// roleLine is one line of the table: the expected answer for each column, and the request.
+// roleLine is one line of the table: the expected response for each column, and the request.
 type roleLine struct {
 	number      int
 	want        []string // ok for 2xx, or the status
@@ -284,7 +284,7 @@ func (c *cell) make(name string) string {
 	return ""
 }
 
-// send sends the request with additional headers. For a stream, it reads only the header of the answer.
+// send sends the request with additional headers. For a stream, it reads only the header of the response.
 func (c *cell) send(body string, more header) *reply {
 	c.t.Helper()
 	target := c.server.URL + c.fill(c.line.path)
@@ -343,7 +343,7 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 		time.Since(start).Round(time.Millisecond))
 }
 
-// TestEveryPostCanBeRepeated: for every POST, a repeat under its key gets exactly the same answer, and the same key
+// TestEveryPostCanBeRepeated: for every POST, a repeat under its key gets exactly the same response, and the same key
 // with a different body is refused.
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	r, lines := newRoles(t), readRoleTable(t)

@@ -13,8 +13,8 @@ var roleSentence = regexp.MustCompile(
 // public is the column of callers without any credential.
 var public = roleColumns[0]
 
-// TestOpenAPISaysWhoMayCall checks the sentence in the description of every operation against the table of roles,
-// whose answers TestEveryRouteByRoleAndForeignID checks.
+// TestOpenAPISaysWhoMayCall checks the sentence in the description of every operation against the table of roles, whose
+// responses TestEveryRouteByRoleAndForeignID checks.
 func TestOpenAPISaysWhoMayCall(t *testing.T) {
 	t.Parallel()
 	doc, err := description()

@@ -9,7 +9,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// handle answers one call. It sets the answer of the call, writes the answer itself, or returns an error, which
+// handle answers one call. It sets the response of the call, writes the response itself, or returns an error, which
 // problemOf converts.
 type handle func(*call) error
 

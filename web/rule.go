@@ -39,7 +39,7 @@ type ruleTestJSON struct {
 }
 
 // testRule calls the program of a booking rule with an invented booking, before the rule is saved. If the program
-// fails, the request itself still succeeds, and its answer contains the cause.
+// fails, the request itself still succeeds, and its response contains the cause.
 func (s *Server) testRule(c *call, b *clinic.BookingRule) error {
 	c.once = nil // every test is a new call
 	known := s.engine.Clinic.Settings().BookingRule

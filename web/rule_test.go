@@ -17,7 +17,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// ruleProgram is the program of a clinic's booking rule. It returns the answers that the test sets, and records the
+// ruleProgram is the program of a clinic's booking rule. It returns the responses that the test sets, and records the
 // calls.
 type ruleProgram struct {
 	*httptest.Server
@@ -183,7 +183,7 @@ func TestBookingRuleAsksForApproval(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(4)).problem(409, "not_bookable")
 }
 
-// TestBookingRuleFails: without a valid answer in time, the rule's onFailure applies, and the failure is visible.
+// TestBookingRuleFails: without a valid response in time, the rule's onFailure applies, and the failure is visible.
 func TestBookingRuleFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status         int
@@ -199,7 +199,7 @@ func TestBookingRuleFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timeout := 2000 // enough for the program's answer on a busy machine
+			timeout := 2000 // enough for the program's response on a busy machine
 			if tt.answer == "hang" {
 				timeout = 200
 			}
@@ -271,8 +271,8 @@ func TestBookingRuleIsValidated(t *testing.T) {
 	h.do("POST", bookCheckup, h.booking(0)).want(201)
 }
 
-// TestBookingRuleAppliesToAgents: if the rule does not allow a booking, the answer makes the agent hand the caller over
-// to a person.
+// TestBookingRuleAppliesToAgents: if the rule does not allow a booking, the response makes the agent hand the caller
+// over to a person.
 func TestBookingRuleAppliesToAgents(t *testing.T) {
 	p := newRuleProgram(t)
 	h, fake := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
@@ -295,5 +295,5 @@ func TestBookingRuleAppliesToAgents(t *testing.T) {
 	p.says(200, `{"decision": "allow"}`)
 	h.do("POST", "/v1/agent/appointments", book, key).want(200)
 	p.says(200, `{"decision": "refuse", "reason": "No."}`)
-	h.do("POST", "/v1/agent/appointments", book, key).want(200) // the first answer again
+	h.do("POST", "/v1/agent/appointments", book, key).want(200) // the first response again
 }

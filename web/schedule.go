@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// schedulePattern is a route that needs a credential. Its answer contains no secret and no patient data, so compress
+// schedulePattern is a route that needs a credential. Its response contains no secret and no patient data, so compress
 // may compress it.
 const schedulePattern = "/v1/schedule"
 
@@ -21,7 +21,7 @@ type calendarJSON struct {
 	Blocks       []blockJSON    `json:"blocks"`
 }
 
-// getSchedule returns in one answer what a board of thirty columns would otherwise need ninety requests for. A
+// getSchedule returns in one response what a board of thirty columns would otherwise need ninety requests for. A
 // signed-in specialist gets the times when a colleague is away, but not the reasons.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()

@@ -31,7 +31,7 @@ func (b *selectBody) request(c *call) booking.SelectRequest {
 	}
 }
 
-// selectedJSON is the answer to a selection. TTL is in seconds: the time to live of the hold, or of the selection if
+// selectedJSON is the response to a selection. TTL is in seconds: the time to live of the hold, or of the selection if
 // there is no hold.
 type selectedJSON struct {
 	Success       bool   `json:"success"`
@@ -44,7 +44,7 @@ type selectedJSON struct {
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
 }
 
-// selectSlot records that a client is looking at a slot. The answer repeats the client id that the client sent.
+// selectSlot records that a client is looking at a slot. The response repeats the client id that the client sent.
 func (s *Server) selectSlot(c *call, b *selectBody) error {
 	r := b.request(c)
 	if err := s.visible(c, b.AppointmentTypeID); err != nil {
@@ -86,7 +86,8 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 
 // pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`. It returns one day for
 // a page without a live stream. The day can be restricted to a type and to a specialist; without a type, the date is
-// required. The tag of the answer does not cover the answer's timestamp, so a page that polls an unchanged day gets a
+// required. The tag of the response does not cover the response's timestamp, so a page that polls an unchanged day gets
+// a
 // 304. The pages in a waiting room poll every few seconds, so the JSON is written without reflection.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
@@ -138,7 +139,7 @@ func (s *Server) pollSlots(c *call) error {
 
 var noCache = []string{"private, no-cache"}
 
-// appendPoll appends the answer without its timestamp.
+// appendPoll appends the response without its timestamp.
 func appendPoll(b []byte, p *booking.Poll, storage storage) []byte {
 	b = append(b, `{"activeSelections":`...)
 	b = appendWallClock(b, p.Looking, p.Zone)
@@ -175,7 +176,7 @@ func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
 }
 
 // hasTag reports whether If-None-Match contains a tag. It uses the weak comparison of RFC 9110, because a proxy that
-// compresses an answer weakens its tag.
+// compresses a response weakens its tag.
 func hasTag(header []string, tag string) bool {
 	for _, line := range header {
 		if line == tag { // the usual case

@@ -36,7 +36,7 @@ func (h *house) poll(n int, more string, headers ...header) *reply {
 	return h.do("GET", path, nil, append(headers, header{"Holdfast-Client": client(n)})...)
 }
 
-// times returns one list from the answer to a poll.
+// times returns one list from the response to a poll.
 func (r *reply) times(name string) []string {
 	r.t.Helper()
 	list, ok := r.body[name].([]any)
@@ -290,7 +290,7 @@ func TestSelectRefusesInvalidRequests(t *testing.T) {
 	h.do("GET", "/v1/slots/poll?appointmentTypeId=unknown", nil).problem(404, "not_found")
 }
 
-// TestDebugHidesSecrets: the answers for operators contain no secret: a client is a short hash.
+// TestDebugHidesSecrets: the responses for operators contain no secret: a client is a short hash.
 func TestDebugHidesSecrets(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)

@@ -48,7 +48,7 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 	})
 }
 
-// planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a
+// planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its response is not stored for a
 // repeated request. A signed-in specialist can plan only their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
@@ -188,7 +188,7 @@ func (s *Server) moveOf(c *call, b *moveSeriesBody) (group.SeriesMove, error) {
 		Displace: b.Displace}, nil
 }
 
-// planSeriesMove changes nothing, so its answer is not stored for a repeated request.
+// planSeriesMove changes nothing, so its response is not stored for a repeated request.
 func (s *Server) planSeriesMove(c *call, b *moveSeriesBody) error {
 	c.once = nil
 	move, err := s.moveOf(c, b)

@@ -15,7 +15,7 @@ import (
 const (
 	headerTime = 5 * time.Second
 	idleTime   = 60 * time.Second
-	writeTime  = 90 * time.Second // from the end of a request's head to the end of its answer
+	writeTime  = 90 * time.Second // from the end of a request's head to the end of its response
 	maxHeader  = 16 << 10
 	finishTime = 10 * time.Second       // for running requests when the server stops
 	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections just before the stop
@@ -90,7 +90,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	return err
 }
 
-// serveHTTP answers a request. While the server drains, the answer closes the connection, so that the client sends no
+// serveHTTP answers a request. While the server drains, the response closes the connection, so that the client sends no
 // further request on this connection.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {

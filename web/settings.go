@@ -39,7 +39,7 @@ func (s *Server) saySettings(c *call, now clinic.Settings) error {
 	return nil
 }
 
-// contentTag returns an entity tag that consists of prefix and a hash of the answer. All nodes compute the same tag.
+// contentTag returns an entity tag that consists of prefix and a hash of the response. All nodes compute the same tag.
 func contentTag(prefix string, answer []byte) string {
 	sum := sha256.Sum256(answer)
 	return `"` + prefix + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
@@ -50,7 +50,7 @@ var errSettingsChanged = errVersionMismatch.with(
 )
 
 // ifMatch returns errSettingsChanged if the request has an If-Match header without the tag of the settings in now. A
-// weak tag counts too, because a proxy that compresses answers weakens their tags.
+// weak tag counts too, because a proxy that compresses responses weakens their tags.
 func ifMatch(c *call, now clinic.Settings) error {
 	tags := c.r.Header["If-Match"]
 	if len(tags) == 0 {

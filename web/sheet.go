@@ -73,7 +73,7 @@ func sheetOf(f *sheet.File) sheetJSON {
 	return j
 }
 
-// planSheet changes nothing, so its answer is not stored for a repeated request.
+// planSheet changes nothing, so its response is not stored for a repeated request.
 func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	c.once = nil
 	f, err := s.engine.Sheet.Plan(c.ctx(), b.CSV)
@@ -83,7 +83,7 @@ func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f)})
 }
 
-// importedJSON counts the outcomes of the rows. It does not contain the rows, because the answer is stored for a
+// importedJSON counts the outcomes of the rows. It does not contain the rows, because the response is stored for a
 // repeated request and must not contain names. To get the refused rows, request the plan again.
 type importedJSON struct {
 	Booked  int `json:"booked"`

@@ -150,7 +150,7 @@ type signInBody struct {
 }
 
 func (s *Server) signIn(c *call, b *signInBody) error {
-	c.once = nil // an answer with a secret is not stored
+	c.once = nil // a response with a secret is not stored
 	secret, staff, err := s.engine.Account.SignIn(c.ctx(), account.Credentials{
 		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""),
 		Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
@@ -259,7 +259,7 @@ func renamed(err error, from, to string) error {
 var totpAlphabet = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func (s *Server) beginTOTP(c *call) error {
-	c.once = nil // an answer with a secret is not stored; the request changes nothing
+	c.once = nil // a response with a secret is not stored; the request changes nothing
 	staff, err := c.mine()
 	if err != nil {
 		return err

@@ -66,7 +66,8 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	}
 }
 
-// TestCachedJSONEqualsJSON: an answer that comes partly or wholly from cached bytes equals the output of encoding/json.
+// TestCachedJSONEqualsJSON: a response that comes partly or wholly from cached bytes equals the output of
+// encoding/json.
 func TestCachedJSONEqualsJSON(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(3)

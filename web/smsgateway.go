@@ -87,7 +87,7 @@ var errDemoSMS = errForbidden.with(
 		"serve.",
 )
 
-// putSMSGateway stores the owner's choice. Its answer is not stored for a repeated request: the request contains a
+// putSMSGateway stores the owner's choice. Its response is not stored for a repeated request: the request contains a
 // secret, and repeating the request changes nothing.
 func (s *Server) putSMSGateway(c *call, b *smsGatewayBody) error {
 	c.once = nil

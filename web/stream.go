@@ -49,7 +49,7 @@ type ticketBody struct {
 }
 
 // streamTicket is `POST /v1/holds/stream-ticket`. An EventSource cannot set a header, so it opens a stream with this
-// ticket in the URL. The ticket works once and for 30 s, so a URL in a log is useless. The answer is not stored for a
+// ticket in the URL. The ticket works once and for 30 s, so a URL in a log is useless. The response is not stored for a
 // repeated request.
 func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	if !validClient(string(c.client)) {
@@ -130,7 +130,7 @@ func (q *query) lease() time.Duration {
 }
 
 // openStream applies the limits and passes the request to the hub. If a browser reconnects after its stream was
-// replaced, the answer is 204, which stops the reconnection.
+// replaced, the response is 204, which stops the reconnection.
 func (s *Server) openStream(c *call, q stream.Request) error {
 	if stream.WasReplaced(c.r) {
 		return c.empty(http.StatusNoContent)

@@ -29,8 +29,9 @@ func (q fillingQueue) Change(ctx context.Context, op store.Operation, event, det
 }
 
 // TestPersonActsOnStuckDelivery: the disk is full when an attempt ends, so the queue cannot store the outcome and shows
-// the operation as processing. If the desk retries the operation or gives it up, the answer contains the reason for the
-// failure. Both work as soon as the disk has room: the desk retries the first operation and gives up the second one.
+// the operation as processing. If the desk retries the operation or gives it up, the response contains the reason for
+// the failure. Both work as soon as the disk has room: the desk retries the first operation and gives up the second
+// one.
 func TestPersonActsOnStuckDelivery(t *testing.T) {
 	armed, full := &atomic.Bool{}, &atomic.Bool{}
 	h, fake := newPractice(t, func(o *engine.Options) {

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// The answers to requests for pages: the paths that are pages, their headers, and the data that is embedded in a page.
-// The files are in package pages.
+// The responses to requests for pages: the paths that are pages, their headers, and the data that is embedded in a
+// page. The files are in package pages.
 
 // pageFiles maps the path of each page to its HTML file and its script.
 var pageFiles = map[string]struct{ file, script string }{
@@ -29,7 +29,7 @@ var pageFiles = map[string]struct{ file, script string }{
 }
 
 // worker is the script that a page runs as a Worker to send heartbeats. The Content-Security-Policy that applies to the
-// worker is that of the script's own answer, not that of the page.
+// worker is that of the script's own response, not that of the page.
 const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}

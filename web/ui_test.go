@@ -84,8 +84,8 @@ func TestPageEmbedsItsData(t *testing.T) {
 	}
 }
 
-// TestPageConnectsThroughWorkerOnly: a worker does not inherit the page's policy. The policy of the worker's own answer
-// must allow it to send heartbeats. The other files do not need such a policy.
+// TestPageConnectsThroughWorkerOnly: a worker does not inherit the page's policy. The policy of the worker's own
+// response must allow it to send heartbeats. The other files do not need such a policy.
 func TestPageConnectsThroughWorkerOnly(t *testing.T) {
 	h := newHouse(t)
 	page := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]

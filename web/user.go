@@ -94,8 +94,8 @@ type apiKeyBody struct {
 }
 
 // createAPIKey creates an API key and answers with its secret. A repeat under the same idempotency key creates no
-// second API key. The answer to a repeat contains the secret until this process ends, and no secret afterwards, because
-// the database does not store it.
+// second API key. The response to a repeat contains the secret until this process ends, and no secret afterwards,
+// because the database does not store it.
 func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 	once := c.answering(func(result any) (int, []byte) {
 		k := result.(store.APIKey)

@@ -3,8 +3,8 @@
 // # One request
 //
 // routes, below, lists every route: method, pattern, required access, handler. serve (call.go) handles one request. It
-// first checks the limits and the credentials, and then calls the handler, which returns an error or sets the answer of
-// its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler only decodes the
+// first checks the limits and the credentials, and then calls the handler, which returns an error or sets the response
+// of its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler only decodes the
 // body, calls the engine, and answers.
 //
 // # Wire format
@@ -16,7 +16,7 @@
 // # What is never logged
 //
 // Logs, metrics and problems contain no client ids, keys, tokens or text that a user entered. A log line contains the
-// pattern of the route, not the path. The JSON types of public answers have no patient fields.
+// pattern of the route, not the path. The JSON types of public responses have no patient fields.
 package web
 
 import (

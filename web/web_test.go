@@ -21,7 +21,7 @@ import (
 )
 
 // house is the server under test. The tests in this package send HTTP requests to the real server with the real engine,
-// database and table of holds, and check the answers.
+// database and table of holds, and check the responses.
 type house struct {
 	written *writtenAnswers
 	t       testing.TB
@@ -105,7 +105,7 @@ func (h *house) at(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 }
 
-// reply is an answer with its whole body.
+// reply is a response with its whole body.
 type reply struct {
 	t      testing.TB
 	status int
@@ -169,7 +169,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 	return got
 }
 
-// want fails the test unless the answer has this status.
+// want fails the test unless the response has this status.
 func (r *reply) want(status int) *reply {
 	r.t.Helper()
 	if r.status != status {
@@ -178,7 +178,7 @@ func (r *reply) want(status int) *reply {
 	return r
 }
 
-// problem fails the test unless the answer is a problem with this status and code, a title and a detail.
+// problem fails the test unless the response is a problem with this status and code, a title and a detail.
 func (r *reply) problem(status int, code string) *reply {
 	r.t.Helper()
 	r.want(status)
@@ -270,7 +270,7 @@ func (h *house) book(n int, appointmentType string, body map[string]any, headers
 	return h.do("POST", "/v1/appointment-types/"+appointmentType+"/book", all, headers...)
 }
 
-// managing returns the header with the manage link of a booking's answer.
+// managing returns the header with the manage link of a booking's response.
 func (r *reply) managing() header {
 	r.t.Helper()
 	_, token, ok := strings.Cut(r.text("appointment", "manageUrl"), "/manage#")

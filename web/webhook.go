@@ -18,7 +18,7 @@ type hookTestJSON struct {
 }
 
 // testHook sends one message to a webhook. If the receiver refuses the message, the request itself still succeeds, and
-// its answer contains the reason.
+// its response contains the reason.
 func (s *Server) testHook(c *call, b *hookTestBody) error {
 	c.once = nil // every test sends a new message
 	id, detail, err := s.engine.Message.TestHook(c.ctx(), b.ID)
@@ -43,8 +43,8 @@ type hookDeliveryJSON struct {
 type hookAttemptJSON struct {
 	At             string `json:"at"`
 	DurationMillis int64  `json:"durationMillis"`
-	Status         int    `json:"status,omitempty"` // omitted if there was no answer
-	Body           string `json:"body,omitempty"`   // the beginning of the answer's body
+	Status         int    `json:"status,omitempty"` // omitted if there was no response
+	Body           string `json:"body,omitempty"`   // the beginning of the response's body
 }
 
 // listHookDeliveries returns the recent messages to one webhook.

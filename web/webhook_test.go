@@ -62,7 +62,7 @@ func TestWebhookTestRoute(t *testing.T) {
 	h.do("POST", "/v1/settings/webhook-test", map[string]any{"id": "another"}, owner).want(404)
 }
 
-// TestWebhookDeliveriesSendAgain: an owner sees each message with the receiver's answer, and sends one message again
+// TestWebhookDeliveriesSendAgain: an owner sees each message with the receiver's response, and sends one message again
 // under the same id.
 func TestWebhookDeliveriesSendAgain(t *testing.T) {
 	h, _ := newPractice(t, func(o *engine.Options) {

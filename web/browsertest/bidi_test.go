@@ -21,7 +21,7 @@ type bidi struct {
 	err     error // the reason why the connection ended
 }
 
-// bidiMessage is a message from the browser: the answer to a command, or an event, which has no number.
+// bidiMessage is a message from the browser: the response to a command, or an event, which has no number.
 type bidiMessage struct {
 	ID      int             `json:"id"`
 	Result  json.RawMessage `json:"result"`

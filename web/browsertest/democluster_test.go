@@ -37,7 +37,7 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 		for began := time.Now(); ; {
 			p.click(".race .btn")
 			p.until(`!document.querySelector('.race .btn[aria-disabled]') && document.querySelector('.score')`)
-			// A node that is killed during the race leaves some clients without an answer.
+			// A node that is killed during the race leaves some clients without a response.
 			got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`)
 			if len(got) == 3 && got[0] == "0" && got[2] == "0" && time.Since(began) < patience {
 				continue

@@ -42,7 +42,7 @@ func (p *tab) forget() {
 }
 
 // ownClock lets a test put the page's clock forward by window.later milliseconds. The server's clock does not change,
-// so ownClock moves the expiry times in the server's answers to heartbeats back by the same amount. The age of a hold
+// so ownClock moves the expiry times in the server's responses to heartbeats back by the same amount. The age of a hold
 // then matches the page's clock. The worker, which has its own clock, sends no more heartbeats.
 func (p *tab) ownClock() {
 	p.t.Helper()

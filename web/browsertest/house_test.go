@@ -35,7 +35,7 @@ type house struct {
 	// date is the local date of the bookings. It is the day after tomorrow, so the whole day is in the future at any
 	// hour.
 	date string
-	// lose drops the answers to the next requests whose path ends in this string.
+	// lose drops the responses to the next requests whose path ends in this string.
 	lose atomic.Pointer[string]
 
 	// running is the server's handler between start and stop, and stop ends the server.
@@ -137,9 +137,9 @@ func clinicFile() clinic.File {
 	return f
 }
 
-// losing serves like the server, with two exceptions: it drops the answers that lose selects (the request takes effect,
-// and the connection breaks before the answer is sent), and it serves axe, because pages may load scripts only from
-// their own server.
+// losing serves like the server, with two exceptions: it drops the responses that lose selects (the request takes
+// effect, and the connection breaks before the response is sent), and it serves axe, because pages may load scripts
+// only from their own server.
 func (h *house) losing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == axePath {
@@ -156,7 +156,7 @@ func (h *house) losing(next http.Handler) http.Handler {
 	})
 }
 
-// loseAnswers drops the answers to requests whose path ends in path. An empty path turns this off.
+// loseAnswers drops the responses to requests whose path ends in path. An empty path turns this off.
 func (h *house) loseAnswers(path string) {
 	if path == "" {
 		h.lose.Store(nil)
@@ -168,7 +168,7 @@ func (h *house) loseAnswers(path string) {
 // at returns a slot start on the house's date in the wire format: at("10:00").
 func (h *house) at(clock string) string { return h.date + "T" + clock + ":00Z" }
 
-// reply is an answer from the API.
+// reply is a response from the API.
 type reply struct {
 	status int
 	raw    string
@@ -226,11 +226,11 @@ func (h *house) ask(method, path string, body any, headers ...header) (reply, er
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(answer.Body)
 	got := reply{status: answer.StatusCode, raw: string(raw)}
-	_ = json.Unmarshal(raw, &got.body) // an answer that is not JSON has no body
+	_ = json.Unmarshal(raw, &got.body) // a response that is not JSON has no body
 	return got, err
 }
 
-// must does the same as call, and fails the test if the answer has a different status.
+// must does the same as call, and fails the test if the response has a different status.
 func (h *house) must(status int, method, path string, body any, headers ...header) reply {
 	h.t.Helper()
 	got := h.call(method, path, body, headers...)

@@ -50,8 +50,8 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 	h.one(t)
 }
 
-// TestLostAnswerBooksOnce: the server stores the booking, but its answer is lost. The page repeats the request with the
-// same key, and only one booking exists.
+// TestLostAnswerBooksOnce: the server stores the booking, but its response is lost. The page repeats the request with
+// the same key, and only one booking exists.
 func TestLostAnswerBooksOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

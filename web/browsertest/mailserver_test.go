@@ -14,7 +14,7 @@ import (
 )
 
 // TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns about settings that do not match
-// each other. After a test email, it shows the mail server's answer and what to do next. It shows the saved settings
+// each other. After a test email, it shows the mail server's response and what to do next. It shows the saved settings
 // without the password.
 func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// carried records the change numbers in requests and answers.
+// carried records the change numbers in requests and responses.
 type carried struct {
 	http.ResponseWriter
 	told, sent *[]string

@@ -7,7 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestOwnerSetsBookingRule: the owner enters an address, chooses the outcome if no answer arrives, and tests the rule.
+// TestOwnerSetsBookingRule: the owner enters an address, chooses the outcome if no response arrives, and tests the
+// rule.
 func TestOwnerSetsBookingRule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -32,7 +32,7 @@ type tab struct {
 	mu         sync.Mutex
 	complaints []string
 	asked      []string // the requests of its pages, by method and path
-	received   float64  // bytes on the wire of all complete answers to these requests
+	received   float64  // bytes on the wire of all complete responses to these requests
 }
 
 // tab opens a tab with its own profile, in the browser under test.
@@ -104,7 +104,7 @@ func (p *tab) requested(method, address string) {
 	}
 }
 
-// receives adds the size of an answer.
+// receives adds the size of a response.
 func (p *tab) receives(bytes float64) {
 	p.mu.Lock()
 	p.received += bytes

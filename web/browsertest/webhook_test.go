@@ -15,8 +15,8 @@ import (
 	"holdfast/web"
 )
 
-// TestOwnerSendsWebhookAgain: the settings show a webhook receiver's answer, and the owner sends the message again with
-// the same id.
+// TestOwnerSendsWebhookAgain: the settings show a webhook receiver's response, and the owner sends the message again
+// with the same id.
 func TestOwnerSendsWebhookAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouseWith(t, engine.Options{

@@ -192,7 +192,7 @@ func (l *life) restart(*rand.Rand) error {
 }
 
 // noInternet makes the practice-management system unreachable for 10 to 209 minutes: either no call is sent, or no
-// answer returns.
+// response returns.
 func (l *life) noInternet(r *rand.Rand) error {
 	until := time.Now().Add(time.Duration(10+r.IntN(200)) * time.Minute)
 	l.faults.mu.Lock()

@@ -255,7 +255,7 @@ func (l *life) undo(r *rand.Rand) error {
 		specialist, start := l.pick(r, a.Type)
 		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
 	}
-	begun := time.Now() // if the first answer was lost, the change happened before it was acknowledged
+	begun := time.Now() // if the first response was lost, the change happened before it was acknowledged
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
 	if err != nil || reply.status == 409 {
 		return err

@@ -2,7 +2,7 @@
 // testing/synctest bubble. The clinic has patients on pages, agents on calls, a desk, readers of the live stream,
 // specialists who work at two places and are sometimes absent, a type with a question, and patients who get text
 // messages. Replies get lost, the disk is full, the internet fails for hours, and the server is restarted and killed.
-// Package referee judges every answer.
+// Package referee judges every response.
 //
 //	make simulate SEED=7            one clinic; DAYS=30 for a month of it
 //	make simulate SEEDS=1000        as many, one after another

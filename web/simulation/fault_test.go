@@ -20,7 +20,7 @@ var errPower = errors.New("the power was cut")
 type faults struct {
 	mu      sync.Mutex
 	armed   bool
-	after   bool // the step still takes effect, but its caller gets no answer
+	after   bool // the step still takes effect, but its caller gets no response
 	left    int  // remaining steps until the cut
 	off     bool
 	offAt   time.Time
@@ -163,7 +163,7 @@ func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, deta
 	})
 }
 
-// line is the connection to the practice-management system. If it is cut, nothing is sent. If it is dead, no answer
+// line is the connection to the practice-management system. If it is cut, nothing is sent. If it is dead, no response
 // comes back. A call that was sent before a power cut still arrives.
 type line struct {
 	to http.RoundTripper

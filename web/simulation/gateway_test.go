@@ -74,7 +74,7 @@ func (g *gateway) takes(m noticetest.Text) (t referee.Text, status int, delay ti
 		t.Settled, t.Taken = false, false
 		status = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[chance%2]
 	case chance < 12:
-	case chance < 16: // the answer is lost, and possibly the message
+	case chance < 16: // the response is lost, and possibly the message
 		t.Taken, status = chance%2 == 0, 0
 	case chance < 20:
 		t.Taken, status = chance%2 == 0, http.StatusInternalServerError

@@ -218,8 +218,8 @@ func (l *life) leave() {
 	_ = l.close()
 }
 
-// do sends a request with one idempotency key until it gets a definite answer. It retries after a lost reply, and while
-// the disk is full or the server is stopped.
+// do sends a request with one idempotency key until it gets a definite response. It retries after a lost reply, and
+// while the disk is full or the server is stopped.
 func (l *life) do(r *request) (*reply, error) {
 	l.requests++
 	if r.method == "POST" && r.key == "" {
@@ -229,7 +229,7 @@ func (l *life) do(r *request) (*reply, error) {
 		a, err := l.asks(r)
 		if err == nil && (a.status < 500 && a.code != "idempotency_in_flight" ||
 			strings.Contains(a.raw, `"llm_guidance"`) && !l.faults.isOff()) {
-			return a, nil // an answer to an agent that the practice-management system is unreachable is also definite
+			return a, nil // a response to an agent that the practice-management system is unreachable is also definite
 		}
 		if err == nil && !l.faults.isOff() && a.status != 503 && a.status != 507 {
 			return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.raw)
@@ -245,7 +245,7 @@ func (l *life) do(r *request) (*reply, error) {
 	return nil, fmt.Errorf("%s %s got no answer", r.method, r.path)
 }
 
-// again repeats a request that has been answered, and expects the same answer.
+// again repeats a request that has been answered, and expects the same response.
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {

@@ -88,7 +88,7 @@ func patient(r *rand.Rand) map[string]any {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// holdJSON and appointmentJSON are the parts of the server's answers that the referee needs.
+// holdJSON and appointmentJSON are the parts of the server's responses that the referee needs.
 type holdJSON struct {
 	HoldID, AppointmentTypeID, SpecialistID string
 	Place                                   string

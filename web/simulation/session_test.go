@@ -270,7 +270,7 @@ func (l *life) listSessions() (list []referee.Session, err error) {
 	return list, nil
 }
 
-// adoptSessions copies from the server the states of sessions whose answers were lost.
+// adoptSessions copies from the server the states of sessions whose responses were lost.
 func (l *life) adoptSessions() error {
 	list, err := l.listSessions()
 	for _, s := range list {

@@ -42,7 +42,7 @@ func oneTimeCode(secret []byte, step int64) string {
 // the account during a sign-in.
 func (l *life) staff(r *rand.Rand) error {
 	if l.faults.isArmed() {
-		return nil // the outcome of a sign-in with a lost answer is unknown
+		return nil // the outcome of a sign-in with a lost response is unknown
 	}
 	if l.mia == nil {
 		return l.hire()
@@ -79,7 +79,7 @@ func (l *life) hire() error {
 	answer, err := l.signsIn(staffPassword, "")
 	if err != nil || answer.status != 200 {
 		l.mia.secret = nil
-		return nil // the answer was lost; the account has no codes
+		return nil // the response was lost; the account has no codes
 	}
 	cookie := answer.cookie
 	begun, err := l.asks(&request{method: "POST", path: "/v1/auth/totp", cookie: cookie})
@@ -260,7 +260,7 @@ func (l *life) stillOpen(r *rand.Rand) error {
 	return nil
 }
 
-// cookieOf returns the sign-in cookie in an answer.
+// cookieOf returns the sign-in cookie in a response.
 func cookieOf(set []string) string {
 	for _, c := range set {
 		if value, ok := strings.CutPrefix(c, staffCookie+"="); ok {

@@ -129,7 +129,7 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	return l.changedTogether(r, "visit", what, a, begun, before, path+"/undo")
 }
 
-// changedTogether judges the answer to a change to several appointments that was requested at begun: it must contain
+// changedTogether judges the response to a change to several appointments that was requested at begun: it must contain
 // all of them. Then it undoes the change after a pause in which another client may have taken a time.
 func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment,
 	undo string) error {

@@ -50,7 +50,7 @@ type request struct {
 	check        bool   // sent by the referee for a check: the network loses neither it nor its reply
 }
 
-// reply is an answer with its whole body.
+// reply is a response with its whole body.
 type reply struct {
 	status   int
 	raw      string

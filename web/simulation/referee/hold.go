@@ -86,10 +86,10 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 	return nil
 }
 
-// Answer is the expected answer to a request for a slot.
+// Answer is the expected response to a request for a slot.
 type Answer int
 
-// The answers. If a hold is about to expire, or two rules apply, Granted and Refused are both correct.
+// The responses. If a hold is about to expire, or two rules apply, Granted and Refused are both correct.
 const (
 	Either Answer = iota
 	Granted
@@ -116,8 +116,8 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 	return false, certain
 }
 
-// Expect returns the expected answer to a client's request for a slot, with one specialist or any, and at one place or
-// any. It also returns the specialist to be assigned (empty: not certain).
+// Expect returns the expected response to a client's request for a slot, with one specialist or any, and at one place
+// or any. It also returns the specialist to be assigned (empty: not certain).
 func (r *Referee) Expect(kind, specialist, place, client string, start, now time.Time) (Answer, string) {
 	var candidates []string
 	answer, sure := Refused, true

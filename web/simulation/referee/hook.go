@@ -19,7 +19,7 @@ type Hook struct {
 	Version     int64 // of the appointment
 	Start       time.Time
 	Cancelled   bool
-	Taken       bool // the receiver accepted it, even if its answer was lost
+	Taken       bool // the receiver accepted it, even if its response was lost
 }
 
 // Receiver is the clinic's program that receives webhooks. A Receiver is not safe for concurrent use.

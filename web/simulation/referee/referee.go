@@ -1,12 +1,12 @@
-// Package referee judges a simulated clinic. It receives the requests and the answers, and returns an error if an
-// answer violates a guarantee.
+// Package referee judges a simulated clinic. It receives the requests and the responses, and returns an error if a
+// response violates a guarantee.
 //
 // It imports no other package of this module, and the import diagram enforces that. It independently computes hours,
 // slots, gaps, assignment, cooldowns and holds according to the documentation, in the most direct way, which is slow.
 // If its results differ from the server's, one of the two is wrong.
 //
-// A Referee is not safe for concurrent use: a simulation passes it one answer after another. The simulation passes the
-// answers to concurrent requests in any order, once all of them have arrived.
+// A Referee is not safe for concurrent use: a simulation passes it one response after another. The simulation passes
+// the responses to concurrent requests in any order, once all of them have arrived.
 package referee
 
 import (
@@ -85,7 +85,7 @@ type Hold struct {
 	IsProposal bool          // for the patient of an absent specialist, not for a client
 }
 
-// Referee records all acknowledged changes and uses them to judge the answers.
+// Referee records all acknowledged changes and uses them to judge the responses.
 type Referee struct {
 	Clinic
 	Appointments map[string]*Appointment

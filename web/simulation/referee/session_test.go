@@ -107,7 +107,7 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 		hook("o", "cancelled", 3, 10, true)
 	lost := hook("m", "created", 1, 9, false)
 	sent := time.Unix(1795420800, 0)
-	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // a repeat after a lost answer
+	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // a repeat after a lost response
 	mustNot(t, told(moved, booked, later))
 	mustNot(t, told(gone, booked, later, cancelled))
 	mustNot(t, signed(byNewer+" "+byOlder, sent.Add(-time.Hour), sent))
