@@ -221,7 +221,7 @@ func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, 
 var errNothingProposed = errNotBookable.titled(notNow).because("not_offered",
 	"No time is proposed for this appointment at the moment.")
 
-// reachableProposal returns the appointment of the path and its latest proposal.
+// reachableProposal returns the appointment in the path and its latest proposal.
 func (s *Server) reachableProposal(c *call) (*store.WaitlistOffer, error) {
 	a, err := s.reachable(c)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// These tests check the clinic's settings: what an admin can change, and which of them the public sees.
+// These tests check the clinic's settings: what an admin can change, and which settings the public sees.
 
 func TestClinicNeedsAdmin(t *testing.T) {
 	h := newHouse(t)

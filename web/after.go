@@ -11,7 +11,7 @@ import (
 // # Callers that reach another node
 //
 // If several nodes serve the clinic, the response to a change carries the number of that change in the header
-// Holdfast-Change. If a caller sends the number in the header Holdfast-After, any node answers from the state after
+// Holdfast-Change. If a caller sends the number in the header Holdfast-After, any node responds from the state after
 // that change. This is for callers that a load balancer sends to different nodes. A single node sends no numbers.
 
 const (
@@ -19,7 +19,7 @@ const (
 	afterHeader  = "Holdfast-After"
 
 	// afterBound is how long a node waits for the changes of other nodes. They usually take milliseconds. After
-	// afterBound, a node that is cut off answers from its own state, and its Holdfast-Change is lower than the
+	// afterBound, a node that is cut off responds from its own state, and its Holdfast-Change is lower than the
 	// requested number. The same happens if the number comes from another database.
 	afterBound = time.Second
 )
@@ -48,8 +48,8 @@ func (c *call) heedAfter() error {
 	return c.r.Context().Err()
 }
 
-// sayChange sets Holdfast-Change to the number of the last change that this node has applied. A request with
-// Holdfast-After gets the number before the handler reads, and a change gets it after the handler has run.
+// sayChange sets Holdfast-Change to the number of the last change that this node has applied. For a request with
+// Holdfast-After, the number is set before the handler reads; for a change, after the handler has run.
 func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }

@@ -60,7 +60,7 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 	return c.unavailable(a.ErrorType, a.Message, a.Guidance)
 }
 
-// unavailable answers a request that the practice-management system refused or could not complete.
+// unavailable responds to a request that the practice-management system refused or could not complete.
 func (c *call) unavailable(errorType, message string, g agent.Guidance) error {
 	status := http.StatusServiceUnavailable
 	switch errorType {

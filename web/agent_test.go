@@ -216,7 +216,7 @@ func TestAgentAnswersWithoutDebug(t *testing.T) {
 }
 
 // TestRepeatReturnsFirstOutcome: a repeat gets the outcome of the first call. It is not "queued" if the first failed,
-// and not "busy" if the outcome at the upstream is unknown.
+// and not "busy" if the upstream outcome is unknown.
 func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.Outbound.Quarantine = time.Hour })
 	key := h.key("agent")

@@ -11,9 +11,9 @@ import (
 // All routes for agents accept unknown fields in the body. Each response contains success and the next step, and the
 // response to a failed request also contains error_type.
 
-// toAgent wraps a handler whose body a language model writes. Models add fields that do not exist, so toAgent ignores
-// unknown fields and names them in the response's warnings. All other routes refuse unknown fields. Its other checks
-// are the same as those of in.
+// toAgent wraps a handler for bodies that a language model writes. Models add fields that do not exist, so toAgent
+// ignores unknown fields and names them in the response's warnings. All other routes refuse unknown fields. Its other
+// checks are the same as those of in.
 func toAgent[T any](h func(*call, *T) error) handle {
 	answer := bodied(bodyRules{limit: maxBody, lenient: true}, h)
 	return func(c *call) error {

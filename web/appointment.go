@@ -33,7 +33,7 @@ type publicAppointmentJSON struct {
 	VideoLink         string `json:"videoLink,omitempty"` // of a remote appointment, while it is confirmed
 }
 
-// appointmentJSON is an appointment for the desk and for its patient.
+// appointmentJSON is an appointment for the desk and for the patient.
 type appointmentJSON struct {
 	publicAppointmentJSON
 	OverbookReason string      `json:"overbookReason,omitempty"`
@@ -144,15 +144,15 @@ func (c *call) version() (int64, error) {
 // maxPage is the maximum number of appointments per page.
 const maxPage = 500
 
-// busyJSON is a colleague's appointment in the form for another specialist: who is busy, and when.
+// busyJSON is an appointment in the form that the specialist's colleagues get: who is busy, and when.
 type busyJSON struct {
 	SpecialistID  string `json:"specialistId"`
 	SlotStartDate string `json:"slotStartDate"`
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// colleagues reports whether a specialist requests the busy times of colleagues. It refuses them together with a
-// search, because the results of a search would reveal patients.
+// colleagues reports whether a specialist requests the busy times of colleagues. It refuses to combine them with a
+// search, because the results would reveal patients.
 func (q *query) colleagues(searching bool) (busy bool) {
 	switch q.text("colleagues") {
 	case "":
@@ -169,7 +169,7 @@ func (q *query) colleagues(searching bool) (busy bool) {
 
 func (s *Server) listAppointments(c *call) error { return s.findAppointments(c, c.query()) }
 
-// searchBody holds the parameters of listAppointments. A search text can be a patient's name or email address, which
+// searchBody holds the parameters of listAppointments. The search text can be a patient's name or email address, which
 // must not appear in a URL, a browser history or a proxy's log.
 type searchBody struct {
 	Q            string `json:"q"`
@@ -294,7 +294,7 @@ type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time has been sent
 	Names       map[string]string `json:"names"`               // by id: type and specialist, even if archived
-	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments of the visit, including this one
+	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments in the visit, including this one
 	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // a new time proposed because the specialist is away
 }
 
@@ -304,7 +304,7 @@ func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
 	return nil
 }
 
-// renderAppointment returns the function that renders the response to a change of an appointment.
+// renderAppointment returns the function that renders the response to a change to an appointment.
 func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
 	return func(result any) (int, []byte) {
 		a := result.(store.Appointment)
@@ -312,8 +312,8 @@ func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
 	}
 }
 
-// change prepares the change of an appointment. It returns the appointment's id and the version in If-Match, and an
-// error if this caller may not access the appointment.
+// change prepares a change to an appointment. It returns the appointment's id and the version in If-Match, and an error
+// if this caller may not access the appointment.
 func (s *Server) change(c *call) (id string, version int64, err error) {
 	if version, err = c.version(); err != nil {
 		return "", 0, err

@@ -112,8 +112,8 @@ func (s *Server) subjectsOf(c *call, appointmentID string) ([]string, error) {
 	return subjects, nil
 }
 
-// listAppointmentAudit lists the log of one appointment, newest first. It tells the desk who moved or cancelled the
-// appointment.
+// listAppointmentAudit lists the log entries of one appointment, newest first. It shows the desk who moved or cancelled
+// the appointment.
 func (s *Server) listAppointmentAudit(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {

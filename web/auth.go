@@ -257,7 +257,7 @@ func credentialFor(a access) string {
 // from a manage link has the token but not the id.
 const managedID = "managed"
 
-// appointmentID returns the appointment, or the request for one, that the path names.
+// appointmentID returns the id in the path, which is that of an appointment or of a request for one.
 func (c *call) appointmentID() string {
 	id := c.param("id")
 	switch {

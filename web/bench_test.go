@@ -52,7 +52,7 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 }
 
 // benchHouseWith is benchHouseOn with additional engine options and settings. If the options contain a queue, the
-// engine delivers it.
+// engine delivers its operations.
 func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*engine.Options),
 	settings ...func(*clinic.Settings)) *httptest.Server {
 	b.Helper()
@@ -176,7 +176,7 @@ func hammer(b *testing.B, client *http.Client, callers int, to asked, first, cou
 	return time.Since(began)
 }
 
-// noop answers immediately with a body of size bytes.
+// noop returns a server that responds immediately with a body of size bytes.
 func noop(b *testing.B, method string, size int) *httptest.Server {
 	tree := httprouter.New()
 	body := bytes.Repeat([]byte("x"), size)
@@ -250,7 +250,8 @@ func BenchmarkBookHTTP(b *testing.B) {
 	versus(b, book(benchHouse(b, 100)), book(benchHouseOn(b, 100, &oneByOne{Store: benchStore(b)})), 1600)
 }
 
-// BenchmarkBookNoop compares bookings with a peer that reads the same requests and answers the same number of bytes.
+// BenchmarkBookNoop compares bookings with a peer that reads the same requests and responds with the same number of
+// bytes.
 func BenchmarkBookNoop(b *testing.B) {
 	for _, callers := range []int{32, 128} {
 		b.Run(fmt.Sprintf("connections=%d", callers), func(b *testing.B) {
@@ -260,7 +261,7 @@ func BenchmarkBookNoop(b *testing.B) {
 	}
 }
 
-// bookAt returns the nth booking as a request to a server.
+// bookAt returns a function that returns the nth booking as a request to a server.
 func bookAt(b *testing.B, server *httptest.Server, start time.Time) func(int64) *http.Request {
 	return func(n int64) *http.Request {
 		r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, n))

@@ -2,7 +2,7 @@ package web_test
 
 import "testing"
 
-// TestHolidaysBecomeBlocks: the server reads holidays, and those that the desk chooses become blocks of all
+// TestHolidaysBecomeBlocks: the server reads holidays, and those that the desk chooses become blocks for all
 // specialists. The response lists the appointments in conflict.
 func TestHolidaysBecomeBlocks(t *testing.T) {
 	h := newHouse(t)

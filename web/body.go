@@ -59,8 +59,8 @@ func (c *call) watchBody() {
 }
 
 // leaveBody runs before the response is written. If the server has not read the whole body, leaveBody announces that
-// the connection closes, and limits the time for reading the rest to restTime. The response then does not wait for a
-// slow caller.
+// the connection will close, and limits the time for reading the rest to restTime. The response then does not wait for
+// a slow caller.
 func (c *call) leaveBody() {
 	if c.body.ReadCloser == nil || c.body.ended {
 		return
@@ -72,7 +72,8 @@ func (c *call) leaveBody() {
 }
 
 // drainBody runs after the response. It sends the response and reads the rest of a body that the server has not read,
-// until the deadline of leaveBody: a close with unread bytes resets the connection, and the caller loses the response.
+// until the deadline of leaveBody: closing a connection that has unread bytes resets it, and the caller would lose the
+// response.
 func (c *call) drainBody() {
 	if c.body.ReadCloser == nil || c.body.ended || c.r.ProtoMajor >= 2 {
 		return
@@ -111,9 +112,9 @@ func bodyless(h handle) handle {
 	})
 }
 
-// allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its response with its change.
-// The server then looks for an earlier response to the same request only after a failure, which saves a look-up for
-// every new request. The commit itself refuses an idempotency key that already has a response.
+// allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its response together with its
+// change. The server then looks for an earlier response to the same request only after a failure, which saves a look-up
+// for every new request. The commit itself refuses an idempotency key that already has a response.
 func allOrNothing[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
 }

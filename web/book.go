@@ -18,7 +18,7 @@ type patientBody struct {
 	Notes     string `json:"notes"`
 }
 
-// saidBody is the patient's answers and consent. Public answers do not contain these fields either.
+// saidBody is the patient's answers and consent. Public responses do not contain these fields either.
 type saidBody struct {
 	Consent    bool              `json:"consent"`    // the patient agrees to the clinic's consent text
 	NewPatient bool              `json:"newPatient"` // this is the patient's first visit
@@ -37,7 +37,7 @@ type bookBody struct {
 	Locale        string      `json:"locale"` // the language of the page and of messages to the patient
 }
 
-// book creates the booking of a patient, or of a program with a key. A program needs no client and has no cooldown.
+// book creates a booking for a patient, or for a program with a key. A program needs no client and has no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
 	r := booking.Request{
 		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place,
@@ -81,7 +81,7 @@ type createAppointmentBody struct {
 }
 
 // createAppointment books for the desk, which may take a time that a visitor holds. If the request names no specialist,
-// it prefers a specialist whose time is not held.
+// createAppointment prefers a specialist whose time is not held.
 func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	displace := b.SpecialistID != ""
 	if b.Displace != nil {

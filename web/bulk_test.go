@@ -75,8 +75,8 @@ func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	}
 }
 
-// TestSmartSchedulingIsRateLimited: constant polling costs the clinic little: a file is built once a minute, and each
-// network has a rate limit.
+// TestSmartSchedulingIsRateLimited: constant polling costs the clinic little, because a file is built at most once a
+// minute and each network has a rate limit.
 func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// calendarPattern is the route from which calendar programs read the calendar of a specialist, or one appointment of a
-// patient. The secret is in the path, because calendar programs cannot set headers.
+// calendarPattern is the route from which calendar programs read the calendar of a specialist, or one of a patient's
+// appointments. The secret is in the path, because calendar programs cannot set headers.
 const calendarPattern = "/v1/calendars/{id}"
 
 // calendarFeedBody requests an address for a specialist's calendar.
@@ -92,7 +92,7 @@ type appointmentCalendarJSON struct {
 }
 
 // getAppointmentCalendar returns the address from which the patient's own calendar reads one appointment. The address
-// stays the same, and it only allows reading.
+// stays the same, and it allows only reading.
 func (s *Server) getAppointmentCalendar(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Server) endAppointmentCalendar(c *call) error {
 	return c.done(s.engine.Booking.EndCalendar(c.ctx(), c.caller.actor, a.ID))
 }
 
-// readCalendar returns the calendar at a secret address. It answers 304 if the caller's copy is current.
+// readCalendar returns the calendar at a secret address. It responds with 304 if the caller's copy is current.
 func (s *Server) readCalendar(c *call) error {
 	secret, is := strings.CutSuffix(c.param("id"), ".ics")
 	if !is {

@@ -194,7 +194,7 @@ func TestAppointmentFeedEnds(t *testing.T) {
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
 	ended()
 	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
-	// Those addresses do not give access to the data of a different patient who gets the appointment.
+	// Those addresses give no access to the data of a different patient who takes over the appointment.
 	h.do("PATCH", "/v1/appointments/"+id,
 		map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
 	ended()

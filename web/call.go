@@ -97,7 +97,7 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Header values that every response has. They are shared and never changed.
+// Header values of every response. They are shared and never changed.
 var (
 	noSniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
@@ -182,7 +182,8 @@ func names(h http.Header) (id, trace string) {
 	return id, trace
 }
 
-// fitForLog reports whether s has 1 to 64 characters, none of them special to a terminal, a log or a spreadsheet.
+// fitForLog reports whether s is 1 to 64 characters long and contains none that are special to a terminal, a log or a
+// spreadsheet.
 func fitForLog(s string) bool {
 	if len(s) == 0 || len(s) > 64 {
 		return false
@@ -290,7 +291,7 @@ func (c *call) revalidate() {
 // statusGone is the logged status of a request whose caller disconnected before the response. It is never sent.
 const statusGone = 499
 
-// fail answers with the problem for err. If the caller has disconnected, it only sets the status for the log.
+// fail responds with the problem for err. If the caller has disconnected, it only sets the status for the log.
 func (c *call) fail(err error) {
 	if errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		c.rw.status = statusGone
@@ -376,8 +377,9 @@ func (c *call) end() {
 	}
 }
 
-// slowRequest is the duration from which the log shows where the time went: reading the body, database writes including
-// the wait for them, database reads, or the rest. The rest can be the live state, another server, or a busy machine.
+// slowRequest is the minimum duration of a request for which the log shows where the time went: reading the body,
+// database writes including the wait for them, database reads, or the rest. The rest can be the live state, another
+// server, or a busy machine.
 const slowRequest = time.Second
 
 // said returns the log attributes of a request.
@@ -394,7 +396,7 @@ func (c *call) said(took time.Duration) []slog.Attr {
 	return all
 }
 
-// done answers a change that has no result to return, or returns its error.
+// done responds to a change that has no result to return, or returns the error of the change.
 func (c *call) done(err error) error {
 	if err != nil {
 		return err
@@ -402,7 +404,7 @@ func (c *call) done(err error) error {
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }
 
-// answerList answers with the JSON forms of a list under a name, or returns the error of reading the list.
+// answerList responds with the JSON forms of a list under a name, or returns the error from reading the list.
 func answerList[T, J any](c *call, name string, list []T, err error, convert func(*T) J) error {
 	if err != nil {
 		return err

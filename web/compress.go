@@ -60,7 +60,7 @@ func (c *call) compress() {
 	c.out = c.packers.pack(c.out)
 }
 
-// isPicture reports whether a response is a picture, which is compressed already.
+// isPicture reports whether a response is a picture. Pictures are already compressed.
 func isPicture(h http.Header) bool {
 	kind := h["Content-Type"]
 	return len(kind) == 1 && (kind[0] == "image/png" || kind[0] == "image/webp")

@@ -61,8 +61,8 @@ func (c *call) packedDocument(contentType []string, packed []byte) error {
 	return c.document(contentType, packed)
 }
 
-// manualPage answers a request below /docs that has no separate route. If the path ends in a slash or names a source
-// file, manualPage redirects to the page.
+// manualPage handles a request for a path below /docs that has no separate route. If the path ends in a slash or names
+// a source file, manualPage redirects to the page.
 func (s *Server) manualPage(c *call) error {
 	c.is(manualPattern)
 	name := c.r.URL.Path

@@ -17,10 +17,10 @@ type metric struct {
 
 // exposition is a response to Prometheus, in its text format 0.0.4
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). This package does not use the Prometheus client
-// library: that library depends on protobuf, which would be a thirteenth of the program's size, for a format with one
-// line per value.
+// library: that library depends on protobuf, which would make up a thirteenth of the program's size, for a format with
+// one line per value.
 type exposition struct {
-	lines map[*metric][]byte // of each metric, after its header; the format requires all lines of a metric together
+	lines map[*metric][]byte // the lines of each metric, after its header; the format requires them to be together
 }
 
 var expositionType = []string{"text/plain; version=0.0.4; charset=utf-8"}

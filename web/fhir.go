@@ -25,22 +25,22 @@ var (
 )
 
 const (
-	fhirCount    = 50 // resources on a page of a response
+	fhirCount    = 50 // resources per page of a response
 	maxFHIRCount = 200
 	maxFHIRDays  = 31 // maximum number of days that one search for slots covers
 	maxSchedules = 20 // maximum number of schedules in one search for slots
 )
 
-// sayFHIR answers with a FHIR resource.
+// sayFHIR responds with a FHIR resource.
 func (c *call) sayFHIR(status int, resource any) error {
 	c.rw.Header()["Content-Type"] = fhirType
 	return c.json(status, resource)
 }
 
-// isFHIR reports whether the request uses FHIR, so that the server sends errors in the format of FHIR.
+// isFHIR reports whether the request uses FHIR, so that the server sends errors in FHIR's format.
 func (c *call) isFHIR() bool { return strings.HasPrefix(c.r.URL.Path, "/fhir/") }
 
-// outcome answers with a problem in the form of an OperationOutcome.
+// outcome responds with a problem in the form of an OperationOutcome.
 func (c *call) outcome(p problem) error {
 	o := fhir.OperationOutcome{ResourceType: "OperationOutcome"}
 	issue := fhir.Issue{Severity: "error", Code: fhir.IssueCode(p.Status), Details: fhir.CodeableConcept{Text: p.Title},

@@ -15,7 +15,7 @@ import (
 	"holdfast/web/fhir"
 )
 
-// searchByForm answers POST …/_search like GET with the same parameters. The parameters can be in the URL or in the
+// searchByForm handles POST …/_search like a GET with the same parameters. The parameters can be in the URL or in the
 // body. Proxies do not log the body.
 func searchByForm(search handle) handle {
 	return func(c *call) error {

@@ -16,17 +16,17 @@ import (
 // stop a script, but not the people in a waiting room who share one address. A limit of 0 means its default. Each node
 // counts separately.
 type Limits struct {
-	HoldsPerAddress int // live holds of one address; default 200
+	HoldsPerAddress int // live holds from one address; default 200
 	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100
-	// the percentage of the seats of one specialist's day, and of the week, that one address may hold, but at least
+	// the percentage of a specialist's seats on one day, and in one week, that one address may hold, but at least
 	// minHoldShare seats; default 20
 	HoldShare          int
-	SessionsPerAddress int // waiting session requests of one address; default 10
+	SessionsPerAddress int // waiting session requests from one address; default 10
 	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
-	StreamsPerAddress  int // live streams of one address; default 200
-	IdlePerAddress     int // idle connections of one address; default 256
+	StreamsPerAddress  int // live streams to one address; default 200
+	IdlePerAddress     int // idle connections from one address; default 256
 
-	// ConnectionsPerAddress is the maximum number of connections of one address, except streams. Default 1024.
+	// ConnectionsPerAddress is the maximum number of connections from one address, except streams. Default 1024.
 	ConnectionsPerAddress int
 }
 
@@ -44,8 +44,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// minHoldShare is the number of seats of a day or week that one address can always hold, enough for two people of one
-// household.
+// minHoldShare is the number of seats on one day, or in one week, that one address can always hold, enough for two
+// people in one household.
 const minHoldShare = 2
 
 // holdLimit limits the number of live holds in each group, or of other entries that expire. It stores only the last
@@ -196,7 +196,7 @@ type heldDay struct {
 	day          int64 // days since 1970-01-01
 }
 
-// heldShare is the group of one network's holds in a day or a week of one specialist.
+// heldShare is the group of one network's holds with one specialist in one day or one week.
 type heldShare struct {
 	network      netip.Addr
 	specialistID string
@@ -204,7 +204,7 @@ type heldShare struct {
 	period       int64
 }
 
-// Problems of requests over the limits of the public.
+// Problems for requests that exceed the limits of the public.
 var (
 	errHoldsOfAddress = errRateLimited.with(
 		"Too many holds from this network. Book or release one, or try again after Retry-After seconds.",

@@ -11,8 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// These tests check the limits of the public: the holds per network, the holds per network on one day of one
-// specialist, and the streams.
+// These tests check the limits of the public: the holds per network, the holds per network with one specialist on one
+// day, and the streams.
 
 func limited(l web.Limits) func(*web.Options) {
 	return func(o *web.Options) {

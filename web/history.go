@@ -122,7 +122,7 @@ type noteBody struct {
 	Text string `json:"text"`
 }
 
-// addNote answers without the text of the note, so that no response stored under an idempotency key contains it.
+// addNote responds without the text of the note, so that no response stored under an idempotency key contains it.
 func (s *Server) addNote(c *call, b *noteBody) error {
 	if _, err := s.reachable(c); err != nil {
 		return err

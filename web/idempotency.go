@@ -41,9 +41,9 @@ func (f *inFlight) leave(key string) {
 // atMostOnce runs do, unless the request's Idempotency-Key already has a response: then it returns that response. It
 // stores only successful responses, so a failed request can be repeated under its key.
 //
-// A use case that writes durably receives the record.Once and commits the response with its write. If the request makes
-// no durable write (a hold, for example), atMostOnce stores the response only in memory: after a restart of the server,
-// a repeat runs again.
+// A use case that writes durably receives the record.Once and commits the response together with its write. If the
+// request makes no durable write (a hold, for example), atMostOnce stores the response only in memory: after a restart
+// of the server, a repeat runs again.
 //
 // If allOrNothing is set, atMostOnce first searches only its memory for an earlier response and runs do. It searches
 // the database only if do fails, and returns the failure only if the database has no earlier response either.
@@ -100,7 +100,7 @@ func (c *call) scope() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fingerprint returns a hash of the path and the body, which distinguishes two requests of one route.
+// fingerprint returns a hash of the path and the body, which distinguishes two requests to the same route.
 func (c *call) fingerprint(raw []byte) [32]byte {
 	h := sha256.New()
 	h.Write([]byte(c.r.URL.Path))
@@ -121,8 +121,9 @@ func (c *call) replay(once *record.Once, recall func(context.Context,
 	return true, nil
 }
 
-// answering returns this request's record.Once. The use case passes its result to it, so that the response is committed
-// together with the write. It returns nil if the request has no idempotency key. render must be pure.
+// answering returns this request's record.Once. The use case passes its result to the record.Once, so that the response
+// is committed together with the write. answering returns nil if the request has no idempotency key. render must be
+// pure.
 func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
 	if once != nil {
@@ -145,7 +146,7 @@ func (c *call) leave(render func(result any) (int, []byte), result any) {
 	c.status, c.out = c.committed.status, c.committed.body
 }
 
-// answerChange calls do and answers with its result. do passes the record.Once to a use case, so that the response is
+// answerChange calls do and responds with its result. do passes the record.Once to a use case, so that the response is
 // committed together with the write. say must be pure.
 func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.Once) (T, error)) error {
 	render := func(result any) (int, []byte) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// These tests check that requests with the same key have one effect, even if answers are lost.
+// These tests check that requests with the same key have one effect, even if responses are lost.
 
 func key(s string) header { return header{"Idempotency-Key": s} }
 

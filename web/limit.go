@@ -67,7 +67,7 @@ func (l *limiter) take(address netip.Addr, now time.Time) (untilFull time.Durati
 // limited takes one token of an address for this request. It reports the state of the bucket in RateLimit-Limit,
 // RateLimit-Remaining and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06). RateLimit-Reset is the number of
 // seconds until the bucket is full. limited returns an error if the bucket was empty. It does not limit callers without
-// an address, such as one on a pipe.
+// an address, such as those on a pipe.
 func (c *call) limited(l *limiter, address netip.Addr) error {
 	if l == nil || !address.IsValid() {
 		return nil
@@ -161,8 +161,8 @@ func parseAddress(s string) netip.Addr {
 }
 
 // onThisMachine reports whether a request comes from this machine, uses a loopback name or address in its Host header,
-// and was not forwarded by a proxy on this machine. The check of the name excludes DNS rebinding: a page in a browser
-// on this machine whose host name an attacker resolves to this server.
+// and was not forwarded by a proxy on this machine. The check of the name prevents DNS rebinding, in which an attacker
+// makes the host name of a page in a browser on this machine resolve to this server.
 func (s *Server) onThisMachine(r *http.Request) bool {
 	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto",
 		"X-Real-Ip", "Via"} {

@@ -52,7 +52,7 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 	if answers += h.log.String(); strings.Contains(answers, "canarysmtp") || strings.Contains(answers, "seal1.") {
 		t.Error("an answer or the log contains the password")
 	}
-	// When the page saves the other settings, the mail server does not change.
+	// When the page saves the other settings, the mail server's settings do not change.
 	settings := h.do("GET", "/v1/settings", nil, owner).want(200).get("settings")
 	h.do("PUT", "/v1/settings", settings, owner).want(200)
 	if got := h.do("DELETE", "/v1/settings/mail-server", nil, owner).want(200); got.get("mailServer", "chosen") != nil {

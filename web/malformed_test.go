@@ -172,8 +172,8 @@ func (m *malformed) send(h *house) *httptest.ResponseRecorder {
 	ctx, leave := context.WithTimeout(context.Background(), time.Minute)
 	defer leave()
 	if strings.HasSuffix(m.path, "/stream") {
-		// Cancel the request instead of setting a deadline: on a slow machine, the server would answer 503 after the
-		// deadline has passed.
+		// Cancel the request instead of setting a deadline: on a slow machine, the server would respond with 503 once
+		// the deadline had passed.
 		var gone context.CancelFunc
 		ctx, gone = context.WithCancel(ctx)
 		defer time.AfterFunc(5*time.Millisecond, gone).Stop()

@@ -65,7 +65,8 @@ func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description stri
 	}, h)
 }
 
-// mcpTools are the tools of one principal. If a tool fails, the model receives the code and the detail of the problem.
+// mcpTools implements the tools for one principal. If a tool fails, the model receives the code and the detail of the
+// problem.
 type mcpTools struct {
 	*Server
 	principal record.Principal
@@ -241,7 +242,7 @@ type statusIn struct {
 	ManageToken string `json:"manageToken" jsonschema:"the manageToken that book or reschedule returned, copied exactly"`
 }
 
-// managed returns the appointment of a manageToken. It refuses a token that is no longer valid, as it would an expired
+// managed returns the appointment for a manageToken. It refuses a token that is no longer valid, as it would an expired
 // link.
 func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
 	a, err := t.engine.Booking.Managed(ctx, token)
@@ -254,7 +255,7 @@ func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment,
 	return a, nil
 }
 
-// errDeadToken is errDeadLink with a sentence that states which answer contains the newest token.
+// errDeadToken is errDeadLink with a sentence that states which response contains the newest token.
 var errDeadToken = errDeadLink.with(errDeadLink.Detail +
 	" The newest manageToken is in the answer of the last book or reschedule.")
 
@@ -283,8 +284,8 @@ type moveIn struct {
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }
 
-// reschedule moves an appointment. The move replaces the manageToken, so the response commits with the move: if the
-// assistant did not receive the response and repeats the call, it gets the same response with the new token.
+// reschedule moves an appointment. The move replaces the manageToken, so the response is committed with the move: if
+// the assistant did not receive the response and repeats the call, it gets the same response with the new token.
 func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	in moveIn) (*mcp.CallToolResult, bookingOut, error) {
 	once := t.onceMoved(in)
@@ -329,7 +330,7 @@ func (t mcpTools) onceMoved(in moveIn) *record.Once {
 		}}
 }
 
-// movedBefore returns the response of an earlier, identical call of reschedule, or the refusal if there was none.
+// movedBefore returns the response to an earlier, identical call to reschedule, or the refusal if there was none.
 func (t mcpTools) movedBefore(ctx context.Context, once *record.Once,
 	refusal error) (*mcp.CallToolResult, bookingOut, error) {
 	before, err := t.engine.Record.Recall(ctx, once)

@@ -154,8 +154,8 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	}
 }
 
-// TestMCPDescribesArguments: a model receives the clinic, its zone and date, and the allowed values of each field. The
-// server refuses other values.
+// TestMCPDescribesArguments: a model receives the clinic's name, time zone and date, and the allowed values of each
+// field. The server refuses other values.
 func TestMCPDescribesArguments(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)

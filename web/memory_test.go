@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLowMemoryIsLoggedOnce: the server logs a warning above the bound, and again only after usage has been well below
+// TestLowMemoryIsLoggedOnce: the server logs a warning above the limit, and again only after usage has been well below
 // it.
 func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer

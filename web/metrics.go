@@ -69,7 +69,7 @@ var (
 
 func newMetrics(version string) *metrics { return &metrics{version: version, started: time.Now()} }
 
-// routeMetrics are the counters of one route.
+// routeMetrics holds the counters of one route.
 type routeMetrics struct {
 	name    string
 	answers [len(statusClasses)]atomic.Uint64

@@ -2,8 +2,8 @@ package web
 
 import "net/http"
 
-// protectedResource is the path of the metadata that describes to programs how to authenticate (RFC 9728). It is for
-// the API; the path with /mcp appended is for MCP.
+// protectedResource is the path of the metadata that describes how programs authenticate (RFC 9728). It is for the API;
+// the path with /mcp appended is for MCP.
 const protectedResource = "/.well-known/oauth-protected-resource"
 
 // protectedResourceJSON states that a key is sent as a bearer token. It names no authorization server, because there is

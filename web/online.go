@@ -11,7 +11,7 @@ import (
 const newsAge = 14 * 24 * time.Hour
 
 // bookedOnline lists the recent bookings by patients and agents, newest first. A signed-in specialist gets only those
-// of their own calendar.
+// in their own calendar.
 func (s *Server) bookedOnline(c *call) error {
 	since, n, err := newsRange(c)
 	if err != nil {
@@ -48,7 +48,7 @@ type gapJSON struct {
 }
 
 // onlineChanges lists the recent bookings, moves and cancellations that no member of staff made, newest first. A
-// signed-in specialist gets only those of their own calendar. If an appointment has since moved to a colleague, the
+// signed-in specialist gets only those in their own calendar. If an appointment has since moved to a colleague, the
 // specialist gets it without the patient's data.
 func (s *Server) onlineChanges(c *call) error {
 	since, n, err := newsRange(c)

@@ -58,8 +58,8 @@ func openIDProblem(err error) error {
 }
 
 // finishOpenID is the redirect address of the identity provider. It redirects the browser to the sign-in page and to no
-// other address. After a failure, the query contains one word that names the cause. An internal error is answered as a
-// problem.
+// other address. After a failure, the query contains one word that names the cause. After an internal error, the
+// response is a problem.
 func (s *Server) finishOpenID(c *call) error {
 	if c.r.Method != http.MethodGet { // HEAD must not use up a sign-in
 		return errMethodNotAllowed.with("This path supports only GET.")

@@ -19,7 +19,7 @@ import (
 	"holdfast/engine/timed"
 )
 
-// A long list of slots is written in pieces, most of which are reused for the next answer. A caller whose copy is
+// A long list of slots is written in pieces, most of which are reused for the next response. A caller whose copy is
 // current gets a 304. Callers that accept gzip share one compressed copy.
 
 // encodedLists caches the slots of the engine's lists as JSON. An entry exists as long as its list.
@@ -138,7 +138,7 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 var varyEncoding = []string{"Accept-Encoding"}
 
 // sayParts writes a response in pieces without copying them. If the caller accepts gzip, it sends the compressed copy.
-// If the caller's copy is current, it answers 304.
+// If the caller's copy is current, it responds with 304.
 func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) error {
 	size := len(head) + len(tail)
 	for _, p := range parts {

@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// TestEveryRequestHasADeadline: the deadline reaches the store. Reads and writes that hang are answered with 503.
+// TestEveryRequestHasADeadline: the deadline reaches the store. For reads and writes that hang, the response is a 503.
 func TestEveryRequestHasADeadline(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.Patience = 50 * time.Millisecond })
 	h.written.hangs.Store(true)

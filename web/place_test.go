@@ -96,8 +96,8 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	}
 }
 
-// TestSeriesHasPlaceOfHours: the appointments of a series are at the place of the specialist's hours, even after a move
-// from one specialist's morning to the other's.
+// TestSeriesHasPlaceOfHours: the appointments of a series are at the place that the specialist's hours name, even after
+// a move from one specialist's morning to another's.
 func TestSeriesHasPlaceOfHours(t *testing.T) {
 	h := twoPlaces(t)
 	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"},

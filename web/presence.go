@@ -294,7 +294,7 @@ type acceptBody struct {
 	SpecialistID string `json:"specialistId"`
 }
 
-// acceptSession accepts for the named specialist, or for the signed-in one.
+// acceptSession accepts a session for the named specialist, or for the signed-in one.
 func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	if b.SpecialistID == "" {
 		b.SpecialistID = c.caller.specialistID
@@ -305,8 +305,8 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	return c.answerSession(s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
 
-// declineSession declines for the named specialist, or for the signed-in one. Without either, it declines for the
-// clinic.
+// declineSession declines a session for the named specialist, or for the signed-in one. Without either, it declines for
+// the clinic.
 func (s *Server) declineSession(c *call, b *acceptBody) error {
 	if b.SpecialistID == "" {
 		b.SpecialistID = c.caller.specialistID
