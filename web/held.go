@@ -17,7 +17,7 @@ import (
 // counts separately.
 type Limits struct {
 	HoldsPerAddress int // live holds from one address; default 200
-	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100
+	HoldsPerDay     int // live holds with one specialist on one UTC day; default 100
 	// the percentage of a specialist's seats on one day, and in one week, that one address may hold, but at least
 	// minHoldShare seats; default 20
 	HoldShare          int

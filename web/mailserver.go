@@ -89,7 +89,7 @@ func (s *Server) deleteMailServer(c *call) error {
 
 type mailTrialJSON struct {
 	Delivery string         `json:"delivery"`          // sent or failed
-	To       string         `json:"to"`                //
+	To       string         `json:"to"`                // the recipient
 	Finding  notice.Finding `json:"finding,omitempty"` // the cause of a failure
 	Said     string         `json:"said,omitempty"`    // the mail server's reply
 }

@@ -23,7 +23,7 @@ type operationJSON struct {
 	CreatedAt     string  `json:"createdAt"`
 	NextRetryAt   *string `json:"nextRetryAt"` // null unless the operation waits
 	FinishedAt    string  `json:"finishedAt,omitempty"`
-	LastError     *string `json:"lastError"`           // null if there was none, or the operation completed anyway
+	LastError     *string `json:"lastError"`           // null if there was none, or if the operation completed anyway
 	StartTime     string  `json:"startTime,omitempty"` // in clinic time, "11/23/2026 10:00 AM"
 	SlotStartDate string  `json:"slotStartDate,omitempty"`
 	AppointmentID string  `json:"appointmentId,omitempty"`
@@ -153,7 +153,7 @@ func (s *Server) giveUpOperation(c *call) error {
 	return c.done(s.engine.Outbound.GiveUp(c.ctx(), c.caller.actor, c.param("id")))
 }
 
-// sayOperation answers with the current state of an operation.
+// sayOperation responds with the current state of an operation.
 func (c *call) sayOperation() error {
 	o, err := c.engine.Outbound.Operation(c.ctx(), c.param("id"), c.seesNames())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"holdfast/web"
 )
 
-// These tests check where a response is stored for repeats: with the change that it answers, or in memory if nothing
-// durable changed.
+// These tests check where a response is stored for repeats: together with the change that it confirms, or in memory if
+// nothing durable changed.
 
 // writtenAnswers counts the responses that were written to the database: together with a change, and alone. If hangs is
 // set, reads block until the request's deadline. If slow is set, a transaction that has begun blocks too.

@@ -81,7 +81,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	return nil
 }
 
-// listRequests lists for the desk the requests that wait for a confirmation.
+// listRequests lists the requests that wait for a confirmation, for the desk.
 func (s *Server) listRequests(c *call) error {
 	list, err := s.engine.Request.List(c.ctx())
 	if err != nil {
@@ -171,7 +171,7 @@ type proposeBody struct {
 	SpecialistID  string `json:"specialistId"`
 }
 
-// proposeRequest holds another time for the patient, who accepts or declines it with the link of the request.
+// proposeRequest holds another time for the patient, who accepts or declines it with the link to the request.
 func (s *Server) proposeRequest(c *call, b *proposeBody) error {
 	id, err := s.requested(c)
 	if err != nil {

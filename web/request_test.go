@@ -34,7 +34,7 @@ func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 		asAdmin).problem(422, "validation_failed")
 }
 
-// TestBookingRequestOnTheWire: a booking becomes a request, the desk sees it, and the link of its email confirms it.
+// TestBookingRequestOnTheWire: a booking becomes a request, the desk sees it, and the link in its email confirms it.
 func TestBookingRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin).want(200)

@@ -200,7 +200,7 @@ func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestTruncatedBodyIsRefused: the server answers a request whose body ends early, and the body does not block the
+// TestTruncatedBodyIsRefused: the server responds to a request whose body ends early, and the body does not block the
 // request's handler.
 func TestTruncatedBodyIsRefused(t *testing.T) {
 	h := newHouse(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// handle answers one call. It sets the response of the call, writes the response itself, or returns an error, which
+// handle processes one call. It sets the response of the call, writes the response itself, or returns an error, which
 // problemOf converts.
 type handle func(*call) error
 
@@ -25,7 +25,7 @@ type route struct {
 // params holds the parameters of a matched path.
 type params struct{ httprouter.Params }
 
-// newRouter returns a handler for all routes. Every GET route also answers HEAD. The router does not redirect, and
+// newRouter returns a handler for all routes. Every GET route also handles HEAD. The router does not redirect, and
 // unmatched requests get the same checks, headers and problems as all others.
 func (s *Server) newRouter(all []*route) http.Handler {
 	tree := httprouter.New()
@@ -92,7 +92,7 @@ func (c *call) is(pattern string) {
 	c.route, c.counted = c.pages[pattern].route, c.pages[pattern].counted
 }
 
-// methodNotAllowed answers 405. The router has already set the Allow header.
+// methodNotAllowed responds with 405. The router has already set the Allow header.
 func (s *Server) methodNotAllowed(c *call) error {
 	return errMethodNotAllowed.with("This path supports only " + c.rw.Header().Get("Allow") + ".")
 }

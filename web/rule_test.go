@@ -80,8 +80,8 @@ func (h *house) booking(n int) map[string]any {
 }
 
 // TestBookingRuleAllows: the program gets one signed call before a patient's booking, without the patient's data unless
-// the clinic chooses to send it. Staff and programs with an admin key book without the call, and so does a repeated
-// request.
+// the clinic chooses to send it. Bookings by staff and by programs with an admin key make no call, and neither do
+// repeated requests.
 func TestBookingRuleAllows(t *testing.T) {
 	secret := notice.NewWebhookSecret()
 	h, p := ruledHouse(t, map[string]any{"secret": secret})

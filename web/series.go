@@ -111,7 +111,7 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	})
 }
 
-// changeSeries answers a change to a series with its appointments.
+// changeSeries responds to a change to a series with the appointments of the series.
 func (s *Server) changeSeries(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) appointmentJSON { return s.appointmentOf(c, a) })
@@ -119,8 +119,8 @@ func (s *Server) changeSeries(c *call, status int, do func(*record.Once) ([]stor
 	}, do)
 }
 
-// getSeries lists all appointments of the series of one appointment, including cancelled ones. A signed-in specialist
-// gets only those of their own calendar.
+// getSeries lists all appointments of the series that an appointment belongs to, including cancelled ones. A signed-in
+// specialist gets only those in their own calendar.
 func (s *Server) getSeries(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	})
 }
 
-// undoSeries undoes the last change that this member of staff made to several appointments of a series.
+// undoSeries undoes the last change that this member of staff made to several appointments in a series.
 func (s *Server) undoSeries(c *call) error {
 	which, err := s.which(c, nil, false)
 	if err != nil {

@@ -27,9 +27,9 @@ type Door struct {
 	TLS      *tls.Config // only the configuration of the first door is used
 }
 
-// Serve answers requests on l, and with TLS on the doors, and runs Run, until ctx ends. Then it drains: it accepts only
-// the clients that have already connected, notifies the streams and waits at most 2 s for them, answers every request
-// that has been sent, and closes the connections. It returns nil if it stopped because ctx ended.
+// Serve serves requests on l, and with TLS on the doors, and runs Run, until ctx ends. Then it drains: it accepts only
+// the clients that have already connected, notifies the streams and waits at most 2 s for them, responds to every
+// request that has been sent, and closes the connections. It returns nil if it stopped because ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error {
 	keen := []*keenListener{{Listener: l}}
 	open := new(openConns)
@@ -90,7 +90,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	return err
 }
 
-// serveHTTP answers a request. While the server drains, the response closes the connection, so that the client sends no
+// serveHTTP handles a request. While the server drains, the response closes the connection, so that the client sends no
 // further request on this connection.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {

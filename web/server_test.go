@@ -170,7 +170,7 @@ func TestNewNeedsEngine(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsPerNetworkAreBounded: only a limited number of idle connections of one network stay open. A
+// TestIdleConnectionsPerNetworkAreBounded: only a limited number of idle connections from one network stay open. A
 // proxy, which carries many visitors, has no such limit.
 func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 	for _, c := range []struct {

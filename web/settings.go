@@ -129,7 +129,7 @@ func mergePatch(target, patch any) any {
 	return into
 }
 
-// editSettings changes the settings if they match If-Match, and answers with the new settings.
+// editSettings changes the settings if they match If-Match, and responds with the new settings.
 func (s *Server) editSettings(c *call, edit func(*clinic.Settings) error) error {
 	changed, err := s.engine.Clinic.EditSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) error {
 		if err := ifMatch(c, *to); err != nil {

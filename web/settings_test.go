@@ -69,8 +69,8 @@ func TestSettingsHonourIfMatch(t *testing.T) {
 	}
 }
 
-// TestGetHonoursIfNoneMatch: a request for an appointment that has not changed is answered with 304, for the desk and
-// for the manage link.
+// TestGetHonoursIfNoneMatch: a request for an appointment that has not changed gets a 304, for the desk and for the
+// manage link.
 func TestGetHonoursIfNoneMatch(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAppointmentsSpreadsheet: importing an export finds its appointments already there. A file with invalid rows is
-// refused unless the request explicitly skips them.
+// TestAppointmentsSpreadsheet: importing an export finds that its appointments already exist. A file with invalid rows
+// is refused unless the request explicitly skips them.
 func TestAppointmentsSpreadsheet(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",

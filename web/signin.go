@@ -38,7 +38,7 @@ func (c *call) secure() bool {
 	return c.scheme() == "https"
 }
 
-// cookieName returns the name that a cookie has in this request's answer.
+// cookieName returns the name that a cookie has in the response to this request.
 func (c *call) cookieName(name string) string {
 	if c.secure() {
 		return hostPrefix + name
@@ -104,7 +104,7 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 	return true, nil
 }
 
-// asksWho reports whether a public route answers members of staff differently and therefore reads their cookie. The
+// asksWho reports whether a public route responds to members of staff differently and therefore reads their cookie. The
 // routes that patients' pages call most often are not among them.
 func (rt *route) asksWho() bool {
 	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" ||

@@ -74,7 +74,7 @@ func appendTimeslot(b []byte, s *booking.Timeslot) []byte {
 	return append(b, `]}`...)
 }
 
-// timeslotJSON has the same fields as the output of appendTimeslot, for answers with few slots.
+// timeslotJSON has the same fields as the output of appendTimeslot, for responses with few slots.
 type timeslotJSON struct {
 	Start         string   `json:"start"`
 	End           string   `json:"end"`
@@ -102,7 +102,7 @@ func (s *Server) nextAvailable(c *call) error {
 	}})
 }
 
-// explanationJSON states whether one specialist can take an appointment at a start, or the reason why not.
+// explanationJSON states whether a specialist can take an appointment at a start and, if not, why.
 type explanationJSON struct {
 	SpecialistID string              `json:"specialistId"`
 	Bookable     bool                `json:"bookable"`

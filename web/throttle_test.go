@@ -49,8 +49,8 @@ func TestWritesPerAddressAreLimited(t *testing.T) {
 	h.write(asAdmin).want(422)               // nor are programs with a key
 }
 
-// TestPollsHaveOwnLimit: a client's poll renews its selection, so polls are limited, but not as writes: a waiting
-// room full of polling pages can still book.
+// TestPollsHaveOwnLimit: a client's poll renews its selection, so polls are limited, but they do not count as writes: a
+// waiting room full of polling pages can still book.
 func TestPollsHaveOwnLimit(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	path := "&selected=" + h.start.Format("15:04")
@@ -129,8 +129,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsCountUnknownRoutes: several handlers answer requests without a route, but they share one row: unknown
-// paths and methods are counted together, so that the metrics stay readable.
+// TestMetricsCountUnknownRoutes: several handlers serve requests without a route, but these requests share one row.
+// Unknown paths and methods are counted together, so that the metrics stay readable.
 func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")

@@ -104,7 +104,7 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
 		"patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointment-types/checkup/book", booking).problem(404, "not_found")
-	// Every route that takes the id of a type answers as it does for a type that does not exist.
+	// Every route that takes the id of a type responds in the same way as for a type that does not exist.
 	of := func(id string) map[string]*reply {
 		at, path := "slotStartDate="+h.at(0), "/v1/appointment-types/"+id
 		body := map[string]any{"appointmentTypeId": id, "slotStartDate": h.at(0), "clientId": client(1)}

@@ -51,7 +51,7 @@ const (
 	loosePattern = "/{file}"
 )
 
-// page answers requests for paths outside the API: with a page, a file, or not found.
+// page responds to a request for a path outside the API with a page, a file, or not found.
 func (s *Server) page(c *call) error {
 	name := c.r.URL.Path
 	hashed, isAsset := strings.CutPrefix(name, s.files.Base+"/")
@@ -165,7 +165,7 @@ func (s *Server) document(c *call, name, file string) error {
 }
 
 // signedIn returns the user to whom the request's cookie belongs. It returns nil if there is no valid cookie or if the
-// database does not answer. The page then requests the user itself and shows the reason.
+// database does not respond. The page then requests the user itself and shows the reason.
 func (s *Server) signedIn(c *call) *meJSON {
 	secret := c.cookie(signInCookie)
 	if secret == "" {

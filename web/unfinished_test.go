@@ -36,7 +36,7 @@ func (c connOfNetwork) RemoteAddr() net.Addr {
 }
 
 // TestUnfinishedBodiesAreClosed: a client announces a body and does not send it. The server closes the connection after
-// at most 30 seconds, or after 1 second if it has refused the request. The server answers each of 600 such requests
+// at most 30 seconds, or after 1 second if it has refused the request. The server responds to each of 600 such requests
 // from one address, and serves other visitors in the meantime.
 func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,10 +14,10 @@ func wantsPage(r *http.Request) bool {
 	return safe(r.Method) && strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html")
 }
 
-// unknownPage answers a request for a path that does not exist.
+// unknownPage responds to a request for a path that does not exist.
 func (s *Server) unknownPage(c *call) error { return s.refusedPage(c, "notfound", errNotFound) }
 
-// refusedPage answers a request for a page that the server does not show. A browser gets a page with a link to the
+// refusedPage responds to a request for a page that the server does not show. A browser gets a page with a link to the
 // booking page, and other callers get the problem.
 func (s *Server) refusedPage(c *call, key string, refused problem) error {
 	if !wantsPage(c.r) {

@@ -93,7 +93,7 @@ type apiKeyBody struct {
 	SpecialistID string `json:"specialistId"`
 }
 
-// createAPIKey creates an API key and answers with its secret. A repeat under the same idempotency key creates no
+// createAPIKey creates an API key and responds with its secret. A repeat under the same idempotency key creates no
 // second API key. The response to a repeat contains the secret until this process ends, and no secret afterwards,
 // because the database does not store it.
 func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {

@@ -63,7 +63,8 @@ type holdVisitBody struct {
 	Instead            string   `json:"instead"`
 }
 
-// holdVisit holds the time of all people for the desk. The hold is extended and released like any other hold.
+// holdVisit holds the times for all people of a visit, for the desk. The hold is extended and released like any other
+// hold.
 func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can hold time in your own calendar only; name yourself in specialistId.")
@@ -81,7 +82,7 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
 }
 
-// visitorBody is one person of a visit. The contact details of all people are in createVisitBody.
+// visitorBody is one person in a visit. The contact details of all people are in createVisitBody.
 type visitorBody struct {
 	AppointmentTypeID string            `json:"appointmentTypeId"`
 	Name              string            `json:"name"`
@@ -134,8 +135,9 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	})
 }
 
-// changeVisit answers a change to a visit with its appointments. The holder of a manage link gets only the details of
-// the link's own patient: since the booking, the desk may have entered separate contact details for the others.
+// changeVisit responds to a change to a visit with the visit's appointments. The holder of a manage link gets only the
+// details of the link's own patient: since the booking, the desk may have entered separate contact details for the
+// others.
 func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
 	return answerChange(c, status, func(list *[]store.Appointment) any {
 		said := each(*list, func(a *store.Appointment) any {
@@ -148,8 +150,8 @@ func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store
 	}, do)
 }
 
-// getVisit lists all appointments of the visit of one appointment, including cancelled ones. A signed-in specialist
-// gets only those of their own calendar.
+// getVisit lists all appointments in the visit that an appointment is part of, including cancelled ones. A signed-in
+// specialist gets only those in their own calendar.
 func (s *Server) getVisit(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -161,7 +163,7 @@ func (s *Server) getVisit(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
 }
 
-// visitorJSON is one person of a visit, for the holder of a manage link who is also that person's contact.
+// visitorJSON is one person in a visit, for the holder of a manage link who is also that person's contact.
 type visitorJSON struct {
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -202,7 +204,7 @@ func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error
 		Silent: c.inSilence(notify), Undoable: undoable}, err
 }
 
-// cancelVisit cancels all appointments of a visit. A patient can do so with any of the visit's manage links, up to the
+// cancelVisit cancels all appointments in a visit. A patient can do so with any of the visit's manage links, up to the
 // clinic's change cut-off.
 func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	which, err := s.which(c, b.Notify, b.Undoable)

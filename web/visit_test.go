@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVisitOverHTTP: a visit of a parent and two children is listed at times that fit all three, and is held, booked,
+// TestVisitOverHTTP: a visit for a parent and two children is listed at times that fit all three, and is held, booked,
 // repeated, moved, undone and cancelled as one.
 func TestVisitOverHTTP(t *testing.T) {
 	h := newHouse(t)

@@ -41,7 +41,7 @@ func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
 	return w
 }
 
-// waitingJSON is an entry of the waiting list without the patient's data.
+// waitingJSON is an entry on the waiting list without the patient's data.
 type waitingJSON struct {
 	ID                string      `json:"id"`
 	AppointmentTypeID string      `json:"appointmentTypeId"`
@@ -225,7 +225,7 @@ func (s *Server) getWaiting(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"waiting": waitedOf(s.engine.Clinic.Current(), &x), "offerId": offerID})
 }
 
-// changeWaiting answers a change to an entry with the entry.
+// changeWaiting responds to a change to an entry with the entry.
 func (s *Server) changeWaiting(c *call,
 	change func(context.Context, string, record.Actor, *record.Once) (store.WaitlistEntry, error)) error {
 	x, _, err := s.waited(c)

@@ -6,7 +6,7 @@ import (
 	"holdfast/store"
 )
 
-// waiting adds the nth person to the waiting list of checkups at the desk, and returns the id of the entry.
+// waiting adds the nth person to the waiting list for checkups at the desk, and returns the id of the entry.
 func (h *house) waiting(n int) string {
 	h.t.Helper()
 	return h.do("POST", "/v1/appointment-types/checkup/waitlist",

@@ -5,7 +5,7 @@
 // routes, below, lists every route: method, pattern, required access, handler. serve (call.go) handles one request. It
 // first checks the limits and the credentials, and then calls the handler, which returns an error or sets the response
 // of its call. One table (error.go) maps every error to a status, a code and a sentence. So a handler only decodes the
-// body, calls the engine, and answers.
+// body, calls the engine, and responds.
 //
 // # Wire format
 //
@@ -62,8 +62,8 @@ type Options struct {
 	LastCopy func() (time.Time, bool)
 	// Certificates returns the state of the certificate of each domain. Default: none.
 	Certificates func() []certificate.Status
-	// Patience is the time limit of an ordinary request. After that the server answers 503. Streams are exempt. Default
-	// 10 s.
+	// Patience is the time limit of an ordinary request. After that, the server responds with 503. Streams are exempt.
+	// Default 10 s.
 	Patience time.Duration
 	// Ping is the interval of pings on live streams. A proxy's timeout must be longer. Default 15 s.
 	Ping time.Duration
@@ -75,7 +75,7 @@ type Options struct {
 	sweep time.Duration // interval of stream sweeps; zero means the default of package stream
 }
 
-// Server answers HTTP. It is safe for concurrent use.
+// Server serves HTTP requests. It is safe for concurrent use.
 type Server struct {
 	engine  *engine.Engine
 	options Options
@@ -153,7 +153,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	return s, nil
 }
 
-// routes returns all routes. A GET route answers HEAD as well.
+// routes returns all routes. A GET route handles HEAD as well.
 func (s *Server) routes() []*route {
 	return []*route{
 		{"GET", "/v1/clinic", anyone, s.getClinic},
@@ -395,7 +395,7 @@ func (s *Server) routes() []*route {
 // Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler { return s.router }
 
-// Local returns a handler that answers every request with full access, as the administrator of this machine. Use it for
+// Local returns a handler that serves every request with full access, as the administrator of this machine. Use it for
 // a listener that no other user can reach.
 func (s *Server) Local() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
