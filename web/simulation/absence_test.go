@@ -17,7 +17,7 @@ type absence struct {
 	until          time.Time
 }
 
-// lastAbsenceUndo is the longest time after the creation of an absence that an undo may still succeed.
+// lastAbsenceUndo is how long after the creation of an absence an undo may still succeed.
 const lastAbsenceUndo = 16 * time.Second
 
 // timeJSON is a new time for a displaced appointment.

@@ -110,7 +110,7 @@ func (l *life) fenced(patient string, start time.Time) error {
 }
 
 // settle waits until no outbound operation is pending. After an hour, the desk decides on the operations that need
-// review: later operations of the same appointment wait behind them.
+// review: later operations for the same appointment wait behind them.
 func (l *life) settle() error {
 	var left []store.Operation
 	for minute := range 12 * 60 {

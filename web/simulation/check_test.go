@@ -107,7 +107,7 @@ func (l *life) checkRows(all bool) error {
 		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(),
 			status == "cancelled"
 		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
-			continue // the row that kept the time for an agent's booking that failed
+			continue // the row that held the time for an agent's booking that failed
 		}
 		found = append(found, row)
 	}

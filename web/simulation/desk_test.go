@@ -202,7 +202,7 @@ func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) 
 	return kind, specialist, start
 }
 
-// overbook adds an appointment at a time that is booked.
+// overbook adds an appointment at a time that is already booked.
 func (l *life) overbook(r *rand.Rand) error {
 	a := l.standing(r, false)
 	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbooked appointment takes no room

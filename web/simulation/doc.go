@@ -1,7 +1,7 @@
 // Package simulation runs a clinic in virtual time from one seed: the whole server, from HTTP down to the files, in a
 // testing/synctest bubble. The clinic has patients on pages, agents on calls, a desk, readers of the live stream,
 // specialists who work at two places and are sometimes absent, a type with a question, and patients who get text
-// messages. Replies get lost, the disk is full, the internet fails for hours, and the server is restarted and killed.
+// messages. Replies get lost, the disk fills up, the internet fails for hours, and the server is restarted and killed.
 // Package referee judges every response.
 //
 //	make simulate SEED=7            one clinic; DAYS=30 for a month of it

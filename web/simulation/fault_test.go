@@ -15,7 +15,7 @@ import (
 var errPower = errors.New("the power was cut")
 
 // faults injects failures into durable storage and outbound calls. Each commit and each change to the queue is a step.
-// The power can be cut before or after any step, and no later step has any effect. The disk can be full, and external
+// The power can be cut before or after any step; later steps then have no effect. The disk can be full, and external
 // systems can be unreachable.
 type faults struct {
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type faults struct {
 	unsaved int // how many of the next outcomes the queue cannot store because the disk is full
 	failed  int // number of failed writes
 	cut     time.Time
-	dead    time.Time // until then external systems accept calls and answer none
+	dead    time.Time // until then, external systems accept calls and respond to none
 }
 
 // arm cuts the power at the n-th step from now, counted from 1.

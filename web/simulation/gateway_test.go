@@ -107,7 +107,7 @@ func international(phone string) string {
 	return "+49" + strings.TrimPrefix(strings.ReplaceAll(phone, " ", ""), "0")
 }
 
-// agrees adds to a booking the information whether its patient agrees to text messages.
+// agrees adds to a booking whether its patient agrees to text messages.
 func agrees(body map[string]any) {
 	body["sms"] = agreed(body["patient"].(map[string]any)) != ""
 }

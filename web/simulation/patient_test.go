@@ -118,7 +118,7 @@ func (a *appointmentJSON) of(client string) referee.Appointment {
 		ID: a.ID, Client: client, Created: a.CreatedAt, Overbook: a.Overbook}
 }
 
-// hold requests a hold, or more holds than a client may have, and compares the answers with the expected ones.
+// hold requests a hold, or more holds than a client may have, and compares the responses with the expected ones.
 func (l *life) hold(r *rand.Rand) error {
 	client, n := oneOf(r, l.clients), 1
 	if r.IntN(6) == 0 {

@@ -56,7 +56,7 @@ var kinds = []struct {
 	{"no internet", 1, (*life).noInternet},
 	{"cut the power", 2, (*life).cutPower},
 	{"restart", 1, (*life).restart},
-	// newPlan adds these newer kinds in addition, so that the other actions of a seed stay the same.
+	// newPlan adds these newer kinds separately, so that the other actions of a seed stay the same.
 	{"absence", 0, (*life).away},
 	{"text messages", 0, (*life).text},
 }

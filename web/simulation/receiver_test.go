@@ -18,8 +18,8 @@ import (
 )
 
 // receiver is the clinic's program that receives webhooks. It keeps running when the server restarts. It is sometimes
-// slow, answers 500, accepts a message and closes the connection, or is unreachable for hours. It never fails a message
-// so often that the server may give up.
+// slow, responds with 500, accepts a message and closes the connection, or is unreachable for hours. It never fails a
+// message so often that the server may give up.
 type receiver struct {
 	listener *pipetest.Listener
 	server   *http.Server
@@ -156,7 +156,7 @@ func (l *life) hooks(r *rand.Rand) error {
 	return l.newSecret(r)
 }
 
-// newSecret sets the address of the webhooks and their new signing secret at the server.
+// newSecret sets the address of the webhooks and their new signing secret on the server.
 func (l *life) newSecret(r *rand.Rand) error {
 	raw := make([]byte, 32)
 	for i := range raw {

@@ -9,7 +9,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// sessionJSON is a session as answers to specialists contain it.
+// sessionJSON is a session in the form that specialists receive.
 type sessionJSON struct {
 	ID, Status, SpecialistID string
 	ExpiresAt                time.Time

@@ -8,12 +8,12 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// lastUndo is the longest time after a change that an undo may still succeed. It includes the second or two that the
-// request may take.
+// lastUndo is how long after a change an undo may still succeed. It includes the second or two that the request may
+// take.
 const lastUndo = 12 * time.Second
 
-// visit books a visit of several people one after the other, or changes one. The server must book or change either all
-// of the appointments or none, and undo a change either as a whole or not at all.
+// visit books a visit for several people, one after the other, or changes a visit. The server must book or change
+// either all of the appointments or none, and undo a change either as a whole or not at all.
 func (l *life) visit(r *rand.Rand) error {
 	if ids := oneOf(r, l.visits); len(ids) > 0 && r.IntN(2) == 0 {
 		return l.changeVisit(r, ids)
@@ -95,7 +95,8 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	return l.again(q, a)
 }
 
-// changeVisit cancels one person of a visit, or cancels or moves the whole visit and undoes the change.
+// changeVisit cancels the appointment of one person in a visit, or cancels or moves the whole visit and undoes the
+// change.
 func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	var before []referee.Appointment
 	for _, id := range ids {

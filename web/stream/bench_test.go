@@ -22,8 +22,8 @@ import (
 	"holdfast/holds/memory"
 )
 
-// These benchmarks measure the live stream. Server, publisher and subscribers share this process and its processors, so
-// only the ratio of two fan-outs measured in one run is meaningful.
+// These benchmarks measure the live stream. The server, the publisher and the subscribers share this process and its
+// processors, so only the ratio of two fan-outs measured in one run is meaningful.
 //
 //	go test ./web/stream -run '^$' -bench 'Stream|Frames' -benchtime 1x
 //
@@ -39,7 +39,7 @@ func sized(n int) int {
 	return max(n/10, 1)
 }
 
-// BenchmarkClaimReleaseFrames claims and releases a hold and encodes the frame of each.
+// BenchmarkClaimReleaseFrames claims and releases a hold, and encodes a frame for each of the two events.
 func BenchmarkClaimReleaseFrames(b *testing.B) {
 	live := memory.New(memory.Options{})
 	defer live.Close()

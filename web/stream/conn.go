@@ -66,8 +66,8 @@ func (c *takenConn) close() {
 	})
 }
 
-// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The handler's goroutine
-// writes, in serve.
+// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). serve does the writing,
+// on the handler's goroutine.
 type flushConn struct {
 	frames chan []byte
 	errs   chan error

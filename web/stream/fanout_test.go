@@ -31,7 +31,7 @@ func (w interrupted) Next(ctx context.Context, buf []holds.Event) ([]holds.Event
 }
 
 // TestInterruptedEventsEndStreams: if a stream may have missed an event, it ends, and the end frame gives the reason if
-// it is known. It also checks how the hub answers a new stream.
+// it is known. It also checks how the hub responds to a new stream.
 func TestInterruptedEventsEndStreams(t *testing.T) {
 	lost := errors.New("the connection is lost")
 	for _, c := range []struct {

@@ -195,7 +195,8 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 	})
 }
 
-// TestReaderBehindRingIsEnded: the last frame for a reader that has fallen off the ring is end with send-failed.
+// TestReaderBehindRingIsEnded: the last frame for a reader that has fallen off the ring is an end frame with the reason
+// send-failed.
 func TestReaderBehindRingIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{WriteTimeout: time.Hour})

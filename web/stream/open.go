@@ -25,7 +25,7 @@ const (
 
 // The topics other than appointment types. They contain spaces, so no id of an appointment type equals them.
 const (
-	AllTypes = "all types"   // every slot event, and the changes of appointments
+	AllTypes = "all types"   // every slot event, and the changes to appointments
 	Presence = "who is here" // specialists who go online and offline, and sessions
 )
 
@@ -103,10 +103,10 @@ func headOf(set http.Header) []byte {
 	return []byte(head + "\r\n")
 }
 
-// Open answers a request with a live stream. If it can take over the connection, it returns after the snapshot, and the
-// hub writes the rest of the stream. Otherwise, for example with HTTP/2, it returns when the stream has ended. Errors:
-// ErrStopping, ErrInterrupted, ErrFull and ErrAddressFull. If the request is canceled before the hub runs, the error is
-// that of the request's context. If Open returns an error, it has written nothing.
+// Open responds to a request with a live stream. If it can take over the connection, it returns after the snapshot, and
+// the hub writes the rest of the stream. Otherwise, for example with HTTP/2, it returns when the stream has ended.
+// Errors: ErrStopping, ErrInterrupted, ErrFull and ErrAddressFull. If the request is canceled before the hub runs, the
+// error is that of the request's context. If Open returns an error, it has written nothing.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if err := h.admit(q.Address); err != nil {
 		return err
@@ -223,10 +223,10 @@ func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]
 	return appendConnected(b, now.Generation), nil
 }
 
-// maxLooks limits the selections in a snapshot: 200 are 50 KB.
+// maxLooks limits the selections in a snapshot: 200 take 50 KB.
 const maxLooks = 200
 
-// lookName returns the name that stands in known for one owner's selection of one slot.
+// lookName returns the name that represents in known one owner's selection of one slot.
 func lookName(owner holds.Owner, s *holds.Span) string {
 	return owner.String() + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
 }

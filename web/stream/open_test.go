@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLeasesAreBounded: the init frame gives the lease, and the stream ends when the lease expires or at most a tenth
-// earlier.
+// TestLeasesAreBounded: the init frame contains the lease, and the stream ends when the lease expires or at most a
+// tenth earlier.
 func TestLeasesAreBounded(t *testing.T) {
 	for _, c := range []struct{ asked, want time.Duration }{
 		{0, DefaultLease}, {time.Minute, time.Minute}, {MaxLease, MaxLease}, {MaxLease + time.Millisecond, MaxLease},

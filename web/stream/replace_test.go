@@ -37,8 +37,8 @@ func twoHubs(t *testing.T) (a, b *streams) {
 	return a, b
 }
 
-// TestStreamIsReplacedFromOtherNode: a client's new stream at one node ends its stream at the other node, and the new
-// stream stays open.
+// TestStreamIsReplacedFromOtherNode: a client's new stream on one node ends the client's earlier stream on the other
+// node, and the new stream stays open.
 func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)
@@ -66,7 +66,7 @@ func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	})
 }
 
-// TestConcurrentStreamsLeaveOne: if a client opens streams at two nodes at the same time, exactly one of them stays
+// TestConcurrentStreamsLeaveOne: if a client opens streams on two nodes at the same time, exactly one of them stays
 // open.
 func TestConcurrentStreamsLeaveOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

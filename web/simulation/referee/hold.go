@@ -50,7 +50,7 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 	said := map[string]bool{}
 	for i, h := range list {
 		known := r.Holds[h.ID]
-		if known == nil { // answers do not contain the ids of proposals' holds
+		if known == nil { // responses do not contain the ids of proposals' holds
 			known = r.proposalAt(h.Span, now)
 		}
 		if known == nil {

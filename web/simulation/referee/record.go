@@ -16,7 +16,7 @@ type Row struct {
 }
 
 // Recorded judges rows of the database: each must equal the acknowledged appointment, and no two may conflict. If all
-// is set, rows are all rows of the database, and no acknowledged appointment may be missing.
+// is set, rows contains every row in the database, and no acknowledged appointment may be missing.
 func (r *Referee) Recorded(rows []Row, all bool) error {
 	seen := make(map[string]bool, len(rows))
 	for _, row := range rows {

@@ -112,8 +112,8 @@ func (r *Referee) SpanOf(kind, specialist string, start time.Time) Span {
 	return Span{kind, specialist, start.UTC(), start.UTC().Add(time.Duration(r.Types[kind].Minutes) * time.Minute), 0}
 }
 
-// Collide reports whether two spans of one specialist, or of one room, cannot both be booked: the gap between them is
-// less than the larger of the adjacent buffers, and they are not two seats of one session.
+// Collide reports whether two spans for the same specialist, or for the same room, cannot both be booked: the gap
+// between them is less than the larger of the adjacent buffers, and they are not two seats of one session.
 func (r *Referee) Collide(a, b Span) bool {
 	if room := r.Types[a.Type].Room; a.Specialist != b.Specialist && (room == "" || room != r.Types[b.Type].Room) {
 		return false

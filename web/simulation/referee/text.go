@@ -34,8 +34,8 @@ type texting struct {
 	displaced      bool // an absence has displaced it at least once
 }
 
-// lasting is a value that applied for some time. It may have applied since the instant from, certainly applied since
-// certain, and ended at until.
+// lasting is a value that applied for some time. It may have applied as early as from, it certainly applied from the
+// instant certain onward, and it ended at until.
 type lasting[T any] struct {
 	value       T
 	from, until time.Time // a zero until means that it still applies
