@@ -29,7 +29,7 @@ func (p *tab) axe() {
 	p.until(`'axe' in window || new Promise(done => document.head.append(Object.assign(document.createElement('script'), { src: '` + axePath + `', onload: () => done(true) })))`)
 }
 
-// violation is a violation of a WCAG 2.2 rule of level A or AA by a page.
+// violation describes how a page violates a WCAG 2.2 rule of level A or AA.
 type violation struct {
 	ID    string   `json:"id"`
 	Nodes []string `json:"nodes"`

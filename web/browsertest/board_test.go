@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// fullDay turns the clinic into one of eleven specialists with appointments of 15 minutes. fill books forty
+// fullDay turns the clinic into one with eleven specialists and appointments of 15 minutes. fill books forty
 // appointments, from 08:00 on, with each of the first ten.
 func fullDay(f *clinic.File) {
 	hours := f.Specialists[0].WeeklyHours

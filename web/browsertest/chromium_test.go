@@ -21,8 +21,8 @@ import (
 // chromiumTab drives a tab with the DevTools protocol.
 type chromiumTab struct{ p *tab }
 
-// watch creates a tab from a context of Chromium, and reports forbidden behaviour of its page to its test. done is
-// called after the test.
+// watch creates a tab from a Chromium context, and reports forbidden behaviour of its page to its test. done is called
+// after the test.
 func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
 	t.Helper()
 	p := h.newTab(t)

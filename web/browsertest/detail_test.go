@@ -91,7 +91,7 @@ func TestListsStartAtTheirEdge(t *testing.T) {
 	}
 }
 
-// TestFieldErrorEndsWithCorrection: the error of a field disappears as soon as the field is changed.
+// TestFieldErrorEndsWithCorrection: a field's error message disappears as soon as the field is changed.
 func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

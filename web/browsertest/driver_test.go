@@ -12,7 +12,8 @@ type driver interface {
 	// evaluate runs a script with user activation, waits for its promise and returns the result as JSON, or nil for
 	// undefined.
 	evaluate(ctx context.Context, script string) ([]byte, error)
-	// open navigates to an address and waits until it begins to answer. reload waits until the page has loaded.
+	// open navigates to an address and waits until the server begins to respond. reload waits until the page has
+	// loaded.
 	open(ctx context.Context, address string) error
 	reload(ctx context.Context) error
 	// everyDocument runs a script before the scripts of any page, for the lifetime of the tab.

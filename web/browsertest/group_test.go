@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// joins books a person into the group session of three seats at 10:00, as another desk would.
+// joins books a person into the group session with three seats at 10:00, as another desk would.
 func (h *house) joins(name string) (id string) {
 	h.t.Helper()
 	got := h.must(201, "POST", "/v1/appointments", map[string]any{

@@ -92,7 +92,7 @@ func (p *tab) fill(selector, text string) {
 }
 
 // TestClickRepeatsAPressThatTheElementLeft: if an element moves away between the press and the release, it is clicked
-// in its new place.
+// at its new position.
 func TestClickRepeatsAPressThatTheElementLeft(t *testing.T) {
 	t.Parallel()
 	p := newHouse(t).tab(t)

@@ -332,11 +332,11 @@ func TestReloadKeepsHoldAndForm(t *testing.T) {
 	h.one(t)
 }
 
-// TestDuplicatedTabIsNewClient: a duplicated tab gets a copy of the first one's storage, including its secret. Two
-// tabs with one secret would end each other's streams forever, so the copy takes a new secret and does not touch the
-// first one's hold.
+// TestDuplicatedTabIsNewClient: a duplicated tab gets a copy of the first one's storage, including its secret. Two tabs
+// with one secret would end each other's streams forever, so the copy takes a new secret and does not touch the first
+// one's hold.
 //
-// The test does not run in parallel with others: a first tab that cannot answer for 1.5 seconds counts as closed.
+// The test does not run in parallel with others: a first tab that cannot respond for 1.5 seconds counts as closed.
 func TestDuplicatedTabIsNewClient(t *testing.T) {
 	h := newHouse(t)
 	p := h.tab(t)

@@ -81,8 +81,8 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	return h
 }
 
-// start creates an engine and a server on the database, with an empty table of holds, as a start of the program does.
-// They run once serve is called. stop ends them, and later requests fail.
+// start creates an engine and a server on the database, with an empty table of holds, as the program does when it
+// starts. They run once serve is called. stop ends them, and later requests fail.
 func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(h.db)})
@@ -137,7 +137,7 @@ func clinicFile() clinic.File {
 	return f
 }
 
-// losing serves like the server, with two exceptions: it drops the responses that lose selects (the request takes
+// losing behaves like the server, with two exceptions: it drops the responses that lose selects (the request takes
 // effect, and the connection breaks before the response is sent), and it serves axe, because pages may load scripts
 // only from their own server.
 func (h *house) losing(next http.Handler) http.Handler {
@@ -249,7 +249,7 @@ func (h *house) hold(client, specialist, start string, ttlSeconds int) reply {
 	})
 }
 
-// holdAll holds a time of every specialist who serves it, so that the page for any specialist shows it as held.
+// holdAll holds a time with every specialist who offers it, so that the page for any specialist shows it as held.
 func (h *house) holdAll(client, start string) {
 	h.t.Helper()
 	for _, specialist := range []string{"ada", "karim"} {

@@ -38,7 +38,7 @@ func many(f *clinic.File) {
 	}
 }
 
-// BenchmarkFirstSlotOfMany does the same as BenchmarkFirstSlots, in a clinic of 40 types and 60 specialists. It also
+// BenchmarkFirstSlotOfMany does the same as BenchmarkFirstSlots, in a clinic with 40 types and 60 specialists. It also
 // reports the requests and the bytes of the page until it shows its first bookable time.
 func BenchmarkFirstSlotOfMany(b *testing.B) {
 	h := newHouse(b, many)

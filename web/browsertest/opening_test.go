@@ -47,7 +47,7 @@ func TestBoardOfThirtyNeedsEightRequests(t *testing.T) {
 	}
 }
 
-// requests returns the requests since its last call, and the number of bytes in their answers.
+// requests returns the requests since its last call, and the number of bytes in their responses.
 func (p *tab) requests() (asked []string, received int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,7 +44,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 		t.Errorf("the ring of a selected time is %s, want the amber of --warn", got)
 	}
 
-	// A crashed page does not answer, so the test does not wait for a response.
+	// A crashed page does not respond, so the test does not wait for it.
 	crash, cancel := context.WithTimeout(own, time.Second)
 	defer cancel()
 	_ = chromedp.Do(crash, command(page.Crash, cdp.Empty{}))

@@ -142,8 +142,8 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	r.there(`[aria-label="Set online: Dr Karim Haddad"]`)
 }
 
-// TestPresencePageReconnects: if a specialist went offline because of missing heartbeats, the specialist's own page
-// sets them online again and shows a message. This works on any page of the console. A specialist whom a person set
+// TestPresencePageReconnects: if a specialist went offline because of missed heartbeats, the specialist's own page
+// brings them back online and shows a message. This works on any page of the console. A specialist whom a person set
 // offline stays offline.
 func TestPresencePageReconnects(t *testing.T) {
 	t.Parallel()

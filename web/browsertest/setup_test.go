@@ -7,7 +7,7 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// empty is a clinic without any setup.
+// empty turns the clinic into one without any setup.
 func empty(f *clinic.File) { *f = clinic.File{} }
 
 // setupLink returns the path and the token of the link that the server prints if it starts without an owner.

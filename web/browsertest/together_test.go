@@ -93,7 +93,8 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 	p.shot("together-book")
 }
 
-// TestWholeDayBlockKeepsItsWord: the reason of a whole-day block is visible at the beginning and at the end of the day.
+// TestWholeDayBlockKeepsItsWord: the reason for a whole-day block is visible at the beginning and at the end of the
+// day.
 func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

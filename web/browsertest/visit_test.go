@@ -100,7 +100,7 @@ func TestVisitLinkCancelsVisit(t *testing.T) {
 	}
 }
 
-// family books a visit of a parent and two children at 9:00, and returns the ids of their appointments.
+// family books a visit for a parent and two children at 9:00, and returns the ids of their appointments.
 func (h *house) family() (ids [3]string) {
 	h.t.Helper()
 	made := h.must(201, "POST", "/v1/visits", map[string]any{

@@ -27,7 +27,7 @@ func mailing(t *testing.T, change ...func(*clinic.File)) *house {
 		Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{}, change...)
 }
 
-// waiting returns the only entry of the waiting list.
+// waiting returns the only entry on the waiting list.
 func (h *house) waiting() *waitlist.Waiting {
 	h.t.Helper()
 	live, _, err := h.engine.Waitlist.List(h.t.Context(), 0)
