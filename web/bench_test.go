@@ -149,7 +149,7 @@ func versusOver(b *testing.B, callers int, ours, peer asked, each int64) {
 	}
 }
 
-// hammer sends count requests, starting with number first, and returns the time until all have been answered.
+// hammer sends count requests, starting with number first, and returns the time until all responses have arrived.
 func hammer(b *testing.B, client *http.Client, callers int, to asked, first, count int64) time.Duration {
 	b.Helper()
 	var calls sync.WaitGroup

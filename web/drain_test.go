@@ -32,7 +32,7 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 	return answer
 }
 
-// TestShutdownAnswersIdleConnection: a request on an idle connection is answered even though the server has already
+// TestShutdownAnswersIdleConnection: a request on an idle connection gets a response even though the server has already
 // been asked to stop. The response closes the connection.
 func TestShutdownAnswersIdleConnection(t *testing.T) {
 	h := newHouse(t)
@@ -86,8 +86,8 @@ func (g *gated) Close() error {
 	return g.TCPListener.Close()
 }
 
-// TestShutdownAnswersNewConnection: a request on a connection in the backlog is answered, even though the server had
-// not accepted the connection before the stop.
+// TestShutdownAnswersNewConnection: a request on a connection in the backlog gets a response, even though the server
+// had not accepted the connection before the stop.
 func TestShutdownAnswersNewConnection(t *testing.T) {
 	h := newHouse(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

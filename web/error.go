@@ -19,8 +19,8 @@ import (
 	"holdfast/store"
 )
 
-// problem is an RFC 9457 answer to a request that was refused or failed. It implements error, so a handler can return a
-// problem directly if no engine error fits. Its detail states what to do. It contains no secret and no personal data.
+// problem is an RFC 9457 response to a request that was refused or failed. It implements error, so a handler can return
+// a problem directly if no engine error fits. Its detail states what to do. It contains no secret and no personal data.
 type problem struct {
 	Type              string         `json:"type"`
 	Title             string         `json:"title"`

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/timed"
 )
 
-// rate limits the requests of one address to a burst, followed by one request per interval.
+// rate limits the requests from one address to a burst, followed by one request per interval.
 type rate struct {
 	every time.Duration
 	burst int

@@ -64,7 +64,7 @@ func TestServeShutsDownInOrder(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), `"connected"`) {
 	}
 
-	// A request whose body arrives while the server stops is still answered.
+	// A request whose body arrives while the server stops still gets a response.
 	slow, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

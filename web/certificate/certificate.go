@@ -3,9 +3,9 @@
 //
 // # How a domain is validated
 //
-// The directory connects to the domain. The server answers in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737), or
-// with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on only one of
-// the two ports also gets its certificate.
+// The directory connects to the domain. The server responds in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
+// or with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on only one
+// of the two ports also gets its certificate.
 //
 // # Failures
 //

@@ -245,7 +245,7 @@ func (l *life) do(r *request) (*reply, error) {
 	return nil, fmt.Errorf("%s %s got no answer", r.method, r.path)
 }
 
-// again repeats a request that has been answered, and expects the same response.
+// again repeats a request that has received a response, and expects the same one.
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {

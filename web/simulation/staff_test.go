@@ -118,7 +118,7 @@ func (l *life) signsIn(password, code string) (*reply, error) {
 	return a, err
 }
 
-// atOnce makes n calls concurrently, and reports whether all of them were answered.
+// atOnce makes n calls concurrently, and reports whether all of them received a response.
 func atOnce(n int, ask func(n int) (*reply, error)) (answers []*reply, whole bool) {
 	answers = make([]*reply, n)
 	var all sync.WaitGroup

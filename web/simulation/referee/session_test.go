@@ -50,7 +50,7 @@ func TestRefereeFindsBrokenSessions(t *testing.T) {
 	}
 }
 
-// twoAtOnce lists two acknowledged sessions of a specialist whose limit is one.
+// twoAtOnce lists two acknowledged sessions for a specialist whose limit is one.
 func twoAtOnce(t *testing.T) error {
 	r := newReferee()
 	r.Specialists["ada"].Sessions = 1

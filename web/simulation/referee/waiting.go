@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Waiting is an entry on the waiting list for the times of one specialist.
+// Waiting is an entry on the waiting list for times with one specialist.
 type Waiting struct {
 	ID     string
 	Place  int    // in the order of joining
