@@ -27,7 +27,7 @@ func TestClinicNeedsAdmin(t *testing.T) {
 			body = c.body
 		}
 		h.do(c.method, c.path, body).problem(401, "unauthorized")
-		// A caller without permission does not learn the errors in the body either.
+		// A caller without permission gets no list of the errors in the body.
 		h.do(c.method, c.path, "{").problem(401, "unauthorized")
 	}
 }

@@ -123,7 +123,7 @@ var (
 	kitHeads = []string{"time", "patient", "phone", "what", "room", "notes"}
 )
 
-// text returns a text of the plan in the writer's language.
+// text returns one of the plan's texts in the writer's language.
 func (w *kitWriter) text(key string) string { return w.words.Text("plan." + key) }
 
 // csvHead returns the first line of a spreadsheet.

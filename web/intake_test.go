@@ -69,7 +69,7 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	if !strings.Contains(list.raw, "My knee.") {
 		t.Error("the desk's list has no answers")
 	}
-	// A later change of the label does not change the stored question.
+	// A later change to the label does not change the stored question.
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"questions": []any{}}, asAdmin).want(200)
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "rosa@example.org"}, asAdmin).want(200)
 	gone := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200)

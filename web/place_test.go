@@ -89,7 +89,7 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	if moved.text("appointment", "place") != "north" {
 		t.Errorf("moved to ada in the morning: %s", moved.raw)
 	}
-	// A later change of the hours does not change the place of the booking.
+	// A later change to the hours does not change the place of the booking.
 	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{}, asAdmin).want(200)
 	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.text("appointment", "place") != "north" {
 		t.Errorf("after its hours were removed: %s", got.raw)

@@ -34,7 +34,8 @@ func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 		asAdmin).problem(422, "validation_failed")
 }
 
-// TestBookingRequestOnTheWire: a booking becomes a request, the desk sees it, and the link in its email confirms it.
+// TestBookingRequestOnTheWire: a booking becomes a request, the desk sees the request, and the link in the email
+// confirms it.
 func TestBookingRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin).want(200)

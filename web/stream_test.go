@@ -119,7 +119,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 }
 
 // TestPagesKeepSecretsOutOfURLs: a page opens its stream with a ticket, and a search is a POST. Package deploy proves
-// that the documented proxies log no query either.
+// that the documented proxies do not log queries.
 func TestPagesKeepSecretsOutOfURLs(t *testing.T) {
 	query := regexp.MustCompile(`get\([^)]*(clientId: client|[{ ]q[,:])|URLSearchParams\([^)]*clientId|\?clientId=|[?&]q=`)
 	err := filepath.WalkDir("ui", func(path string, d fs.DirEntry, err error) error {

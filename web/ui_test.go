@@ -68,7 +68,8 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if again := nonceOf.FindStringSubmatch(h.do("GET", "/", nil).raw); again[1] == nonce[1] {
 		t.Error("two pages have the same nonce")
 	}
-	// Pages use this text to detect a change of the clinic, so the text must be the same while the clinic is unchanged.
+	// Pages use this text to detect a change to the clinic, so the text must stay the same while the clinic is
+	// unchanged.
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
 		t.Errorf("a second page of the same clinic has %s, want %s", again[1], m[1])
 	}

@@ -51,7 +51,7 @@ type result struct {
 	output     string
 }
 
-// prover runs rows. It keeps its builds until it ends.
+// prover runs rows. It keeps the binaries that it builds until it ends.
 type prover struct {
 	options
 	dir string

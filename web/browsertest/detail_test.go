@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// TestTicketPadsItsText: every text of the ticket starts at the same edge.
+// TestTicketPadsItsText: all text on the ticket starts at the same edge.
 func TestTicketPadsItsText(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].CancelText = "Please cancel a day before." })

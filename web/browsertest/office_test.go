@@ -212,7 +212,7 @@ func TestRoleSeesItsPages(t *testing.T) {
 		if got != want {
 			t.Errorf("%s finds %q, want %q", role, got, want)
 		}
-		// Entering the address of a page for other roles does not open that page either.
+		// Entering the address of a page for other roles does not open that page.
 		if role != store.RoleOwner {
 			p.open("/staff?lang=en#users")
 			p.board()

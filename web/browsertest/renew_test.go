@@ -140,7 +140,7 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	details.forgive()
 	details.there(".card input[value=checkup]")
 
-	// Patients cannot book a deactivated type either.
+	// A deactivated type has the same effect as a removed one: patients cannot book it.
 	details.click(".card input[value=checkup]")
 	details.click(".bar button")
 	details.live()

@@ -47,7 +47,7 @@ type request struct {
 	admin        bool
 	match        string // If-Match
 	cookie       string // of a sign-in
-	check        bool   // sent by the referee for a check: the network loses neither it nor its reply
+	check        bool   // sent by the referee for a check: the network loses neither the request nor its reply
 }
 
 // reply is a response with its whole body.

@@ -324,7 +324,7 @@ func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
 	return x.loose
 }
 
-// names reports whether a text contains the time of a span, in its specialist's zone.
+// names reports whether a text message contains the time of a span, in its specialist's zone.
 func (r *Referee) names(s *Span, when string) bool {
 	zone := r.Specialists[s.Specialist].Zone
 	rest, found := strings.CutPrefix(when, s.Start.In(zone).Format("Mon 2 Jan, 15:04"))
