@@ -257,7 +257,7 @@ func (s *Server) acceptProposal(c *call) error {
 	return s.sayAppointment(c, &a)
 }
 
-// declineProposal declines the proposed time of a displaced appointment. The desk then calls the patient.
+// declineProposal declines the proposed time for a displaced appointment. The desk then calls the patient.
 func (s *Server) declineProposal(c *call) error {
 	o, err := s.reachableProposal(c)
 	if err != nil {

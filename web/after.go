@@ -11,8 +11,8 @@ import (
 // # Callers that reach another node
 //
 // If several nodes serve the clinic, the response to a change carries the number of that change in the header
-// Holdfast-Change. If a caller sends the number in the header Holdfast-After, any node responds from the state after
-// that change. This is for callers that a load balancer sends to different nodes. A single node sends no numbers.
+// Holdfast-Change. If a caller sends the number in the header Holdfast-After, the response from any node reflects that
+// change. This is for callers that a load balancer sends to different nodes. A single node sends no numbers.
 
 const (
 	changeHeader = "Holdfast-Change"

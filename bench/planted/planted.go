@@ -8,7 +8,7 @@
 //	availability.SpanOf     a function; a constant, a variable or a type is named the same way
 //	holds/redis/lua/under.lua    a file that is not Go, by its path
 //
-// The pattern is a part of one line, and must occur exactly once in the declaration. In a file that is not Go, it can
+// The pattern is part of one line, and must occur exactly once in the declaration. In a file that is not Go, it can
 // span several lines.
 package planted
 

@@ -28,7 +28,7 @@ type options struct {
 	rows   string
 	seed   uint64
 	most   time.Duration // no row starts another run after this time; 0 means no limit
-	fuzz   time.Duration // how long each fuzz target runs; 0 means for 2000 inputs, and 10 min in the long form
+	fuzz   time.Duration // how long each fuzz target runs; 0 means 2000 inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty means none
 	resume string        // the file that stores the progress of the long form; empty means none
 }

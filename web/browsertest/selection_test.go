@@ -126,7 +126,8 @@ func (p *tab) streams(there bool) {
 	p.do(networkRule("http://"+p.host+"/v1/holds/stream", there))
 }
 
-// TestPointingSelectsTime: a mouse that rests on a time marks it for other visitors, as focus does, until it leaves.
+// TestPointingSelectsTime: a mouse that rests on a time marks it for other visitors, as focus does, until the mouse
+// leaves.
 func TestPointingSelectsTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -23,7 +23,7 @@ var blank = regexp.MustCompile(`[{}]|\s[.,:;]|\b(call|a|an|from|of|to)\s*[.,:;]|
 func TestSentencesHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	silent := func(f *clinic.File) { f.Clinic.Phone = "" }
-	// press presses a button, refuses its request in each way, and checks each sentence.
+	// press presses a button, refuses the request that it sends in each way, and checks each sentence.
 	press := func(t *testing.T, p *tab, button string) {
 		t.Helper()
 		p.there(button)

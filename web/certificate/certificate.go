@@ -209,7 +209,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
-// origin returns the redirect target for a visitor of host.
+// origin returns the redirect target for a visitor to host.
 func (k *Keeper) origin(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -350,7 +350,7 @@ func (r *Referee) secrets() []string {
 
 // TextsDue checks, once no message is pending, that every message that was due has arrived. health returns how long the
 // gateway and the server worked between two instants. isUndecided reports whether the desk must decide on a message of
-// a kind, because it may have been sent. The server must not send such a message again.
+// the given kind, because the message may have been sent. The server must not send such a message again.
 func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) time.Duration,
 	isUndecided func(id, kind string) bool) error {
 	for _, id := range sortedKeys(r.texts) {
