@@ -22,7 +22,7 @@ const (
 	ReasonInactive Reason = "inactive" // the type or the specialist is inactive
 	ReasonTooSoon  Reason = "too_soon" // before now plus the minimum notice; this includes past times
 	ReasonTooFar   Reason = "too_far"  // after now plus the horizon
-	// an override closes the specialist's local date, or a block conflicts
+	// an override closes the specialist's local date, or a block overlaps the slot
 	ReasonOverrideClosed Reason = "override_closed"
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit entirely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // the slot would fit, but no slot starts at this instant
@@ -31,7 +31,7 @@ const (
 	ReasonHeld Reason = "held"
 )
 
-// closeness orders the reasons from the farthest from bookable to the closest.
+// closeness lists the reasons, from the farthest from bookable to the closest.
 var closeness = [...]Reason{
 	ReasonInactive, ReasonOutsideHours, ReasonOverrideClosed, ReasonNotASlotStart, ReasonTooFar, ReasonTooSoon,
 	ReasonTaken, ReasonHeld,
@@ -155,7 +155,7 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 // FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: the unbooked seats of a group
 // session, otherwise seat 0. It returns nil if there are none. If the capacity was reduced after a booking, an
 // appointment on a seat above the new capacity still takes up one of the seats. Overbooked appointments occupy time
-// like any other. FreeSeats skips appointments of other specialists. The order of taken does not matter.
+// like any other. FreeSeats skips appointments with other specialists. The order of taken does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -215,10 +215,10 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 	return reason
 }
 
-// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the same
-// rules as Starts and Open. So with the zero Rules, every start time that they list within BookableRange has a seat,
-// and every other start time is refused. taken contains confirmed appointments around start (see Around); those of
-// other specialists are skipped. If several reasons apply, Seats returns the one that is declared first.
+// Seats returns the free seats of a slot of t at start, or the reason why the slot cannot be booked. It applies the
+// same rules as Starts and Open. So with the zero Rules, every start time that they list within BookableRange has a
+// seat, and every other start time is refused. taken contains confirmed appointments around start (see Around); those
+// with other specialists are skipped. If several reasons apply, Seats returns the one that is declared first.
 func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time,
 	rules Rules) ([]int, Reason) {
 	if reason := c.refuses(t, start, now, rules); reason != "" {
@@ -231,7 +231,7 @@ func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []stor
 	return seats, ""
 }
 
-// refuses applies the same checks as Seats, except those of appointments.
+// refuses applies the same checks as Seats, except those that involve appointments.
 func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules Rules) Reason {
 	switch {
 	case !c.active || !t.Active:
@@ -253,8 +253,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open and has no block for a slot of t at start, which does not have to be one
-// of the listed start times. With ignoreHours, the calendar only has to be active.
+// Covers reports whether the calendar is open, without any block, for a slot of t at start, which does not have to be
+// one of the listed start times. With ignoreHours, the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active
@@ -465,7 +465,7 @@ type zoneCursor struct {
 	lo, hi int64
 }
 
-// The minimum and maximum instants. They are far enough from the limits of int64 that an offset can be added.
+// The minimum and maximum instants. They are far enough from the limits of int64 that adding an offset cannot overflow.
 const (
 	alpha = math.MinInt64 / 4
 	omega = math.MaxInt64 / 4

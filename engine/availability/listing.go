@@ -61,7 +61,7 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 	return c.withoutBlocked(dst, all, t)
 }
 
-// withoutBlocked removes the start times that a block excludes, from an index on. The start times are in order.
+// withoutBlocked removes the start times that a block excludes, beginning at an index. The start times are in order.
 func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
 	if len(c.blocked) == 0 {
 		return starts
@@ -95,7 +95,7 @@ func ceilSeconds(t time.Time) int64 {
 // Open appends, in order, every slot start with from ≤ start < to for which the guarantee leaves a seat free. The
 // caller applies the minimum notice and the booking horizon, so the result can be cached. Open appends nothing for an
 // inactive type or specialist. taken contains the confirmed appointments in at least the range that Around returns,
-// ordered by slot start, then seat, as store.Reader.Taken returns them for one specialist. Open skips those of other
+// ordered by slot start, then seat, as store.Reader.Taken returns them for one specialist. Open skips those with other
 // specialists.
 //
 // It agrees with FreeSeats at every start time, but makes only one pass over both lists.
@@ -145,7 +145,7 @@ func (r *Rooms) Search(at time.Time) (int, bool) {
 	})
 }
 
-// PoolRooms lists the slots of at most 65,535 specialists together: every start time with from ≤ start < to when at
+// PoolRooms lists the slots of at most 65,535 specialists together: every start time with from ≤ start < to at which at
 // least one of them has a free seat. taken is the result of store.Reader.Taken for all of them, over the range that
 // Around returns. The caller applies the minimum notice and the booking horizon.
 func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {

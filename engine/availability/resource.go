@@ -24,8 +24,8 @@ func ResourcesOf(t *store.AppointmentType) []string {
 	return slices.Compact(ids)
 }
 
-// Needs contains the resources that the slots of one type need over a range of time. A nil Needs needs none. Needs is
-// immutable.
+// Needs contains the resources that the slots of one type need over a range of time. A nil Needs means that no
+// resources are needed. Needs is immutable.
 type Needs struct {
 	t       *store.AppointmentType
 	groups  [][]resource
@@ -42,8 +42,8 @@ type resource struct {
 	taken    []store.Taken
 }
 
-// NeedsOf returns the needs of a type, or nil if it has none. calendars are the resources' calendars by id. taken is
-// the result of store.Reader.Taken around the range for at least ResourcesOf, ordered by specialist.
+// NeedsOf returns the needs of a type, or nil if it has none. calendars contains the resources' calendars by id. taken
+// is the result of store.Reader.Taken around the range for at least ResourcesOf, ordered by specialist.
 func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, placeAt PlaceAt) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (n *Needs) Free(start time.Time, specialistID string, ignoreHours bool) [][
 	return n.freeAt(start, n.place(specialistID, start), ignoreHours)
 }
 
-// place returns the place of a specialist or a resource, or an empty string if there is none.
+// place returns where a specialist or a resource is: the id of a place, or an empty string if there is none.
 func (n *Needs) place(id string, start time.Time) string {
 	if n.placeAt == nil {
 		return ""
@@ -213,8 +213,8 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within returns only the rooms at whose start times the needs are met, ignoring holds. specialists are the specialists
-// that the indexes in rooms refer to.
+// Within returns only those rooms whose start times leave the needs met, ignoring holds. specialists are the
+// specialists that the indexes in rooms refer to.
 func (n *Needs) Within(rooms *Rooms, specialists []string) *Rooms {
 	if n == nil {
 		return rooms

@@ -35,7 +35,7 @@ type Request struct {
 	IgnoreHours    bool   // book outside opening times, notice and horizon
 	Displace       bool   // displace another client's hold and notify its owner
 
-	Owner holds.Owner // the owner that stands for Client; Book sets it if Client is set
+	Owner holds.Owner // the owner derived from Client; Book sets it if Client is set
 	Fence Fence       // for an agent's booking; nil for all others
 
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking. If
@@ -52,7 +52,7 @@ type Request struct {
 type Confirmation struct {
 	RequestID      string
 	Owner          string // the client that sent the request, as stored
-	IgnoreCooldown bool   // the clinic confirms or offers
+	IgnoreCooldown bool   // set if the clinic confirms the request or made the offer
 	// the length of the requested time, whatever the type's current length is; 0 means the type's length
 	Length time.Duration
 }

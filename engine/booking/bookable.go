@@ -44,7 +44,7 @@ type Question struct {
 	Schedule    *clinic.Schedule
 	Types       []*store.AppointmentType
 	Specialists []string
-	From, To    time.Time // start times from From up to but not including To; From always counts
+	From, To    time.Time // from From up to but not including To; From is always included
 	Rules       Rules
 	Client      holds.Owner // its own holds on this slot do not conflict
 	Replaces    string      // the id of a hold that the new one will replace; it does not conflict
@@ -67,7 +67,7 @@ type Snapshot struct {
 	own     map[string][]occupancy.Interval // current times of the appointments being moved, by specialist
 }
 
-// Offer is a start time that one specialist can take.
+// Offer is a start time at which one specialist is free.
 type Offer struct {
 	store.Assignment
 	Type  *store.AppointmentType
@@ -324,7 +324,7 @@ func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
 }
 
 // Hours returns the reason why hours, overrides, blocks or the active flags rule out a start time, or an empty reason
-// if they do not. Callers that ignore the hours use it to report this.
+// if they do not. Callers that ignore the hours use it to report what they have ignored.
 func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
 	calendar := sn.Schedule.Calendars[specialistID]
 	if calendar == nil {
@@ -354,9 +354,9 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	return list
 }
 
-// Rooms lists every start time in the question where Offer finds a seat, ignoring holds, the minimum notice and the
-// booking horizon, in one pass over the calendars. It also returns the rooms and devices that the type needs, or nil if
-// it needs none.
+// Rooms lists, in one pass over the calendars, every start time in the question for which Offer would find a seat if
+// there were no holds, minimum notice or booking horizon. It also returns the rooms and devices that the type needs, or
+// nil if it needs none.
 func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *availability.Needs) {
 	calendars := make([]*availability.Calendar, len(sn.Specialists))
 	for i, id := range sn.Specialists {
@@ -378,7 +378,7 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *avail
 }
 
 // Offers returns the offers for one start time: those of the named specialist, or of all specialists of the type. It
-// does not read the holds, because Claim decides about them.
+// does not read the holds, because Claim checks them.
 //
 // Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken,
 // storage errors.

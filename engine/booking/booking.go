@@ -8,11 +8,11 @@
 // # The path of a booking
 //
 //	Book        one loop: secure the time, write it, settle the hold; on a conflict, try another seat    book.go
-//	  check     everything that is wrong with the request, before the loop; the time that it wants       book.go
+//	  check     everything that is wrong with the request, before the loop; the time that it asks for    book.go
 //	  secure    pins the named hold, or claims and pins one of the offers                                claim.go
 //	    Offers  the specialists who can take the start, or the reason why none can                       bookable.go
-//	  write     one transaction: cooldown, appointment, audit entry, outbox rows, remembered answer      write.go
-//	  settle    confirms the hold, releases it, or gives it back to its client                           claim.go
+//	  write     one transaction: cooldown, appointment, audit entry, outbox rows, saved response         write.go
+//	  settle    confirms the hold, releases it, or returns it to its client                              claim.go
 //
 // A move (reschedule.go) secures its new time and settles its hold with the same functions.
 //

@@ -78,8 +78,8 @@ func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, 
 		})
 }
 
-// ChangeAppointment reads one appointment, lets edit change it, and commits it with its records. edit reports whether
-// anything changed; if not, only the saved response is written. edit may run more than once.
+// ChangeAppointment reads one appointment, lets edit change it, and commits the change together with its records. edit
+// reports whether it changed anything; if it did not, only the saved response is written. edit may run more than once.
 func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,
 	edit func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error)) (store.Appointment, error) {
 	if !record.ValidID(id) {

@@ -66,8 +66,8 @@ type Fence interface {
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop undoes Mark if the booking was not written.
 	Drop()
-	// Takes removes the upstream write from a committed change, for the agent's request to attempt itself, and returns
-	// the other operations.
+	// Takes removes the upstream write from a committed change, so that the agent's request can attempt that write
+	// itself, and returns the other operations.
 	Takes(c *Change) []Promise
 }
 

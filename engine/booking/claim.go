@@ -42,7 +42,7 @@ type wanted struct {
 // span.
 type secured struct {
 	holds.Hold
-	isNamed     bool // the client or the request had the hold before, and keeps it if the write fails
+	isNamed     bool // the client or the request already had the hold, and keeps it if the write fails
 	isRequested bool
 }
 

@@ -15,15 +15,15 @@ import (
 // # Every page receives every booking
 //
 // The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked
-// might stop before it ends the hold, and no live state accepts the event while the live state is moving to another
+// might stop before it ends the hold, and the live state does not accept the event while it is moving to another
 // backend. The change feed contains every booking. So for each booking in the feed, a node waits for the event and
-// publishes EventBooked to its own pages if it does not arrive.
+// publishes EventBooked to its own pages if the event does not arrive.
 
 // confirmWait is how long a booking can be in the feed before its EventConfirm arrives. Moving the live state to
 // another backend takes less time.
 const confirmWait = time.Second
 
-// confirms tracks the bookings in the feed whose EventConfirm has not yet arrived at this node.
+// confirms tracks the bookings in the feed whose EventConfirm has not yet reached this node.
 type confirms struct {
 	mu      sync.Mutex
 	waiting map[string]expected // keyed by appointment id

@@ -56,8 +56,8 @@ type FindRequest struct {
 	SpecialistIDs     []string        // any of these; empty means all
 	From              store.Date      // local to the clinic; zero means today
 	Weekdays          []store.Weekday // empty means any
-	Earliest          store.TimeOfDay // the earliest time of day of the start, on the clinic's clock
-	Latest            store.TimeOfDay // the start must be before this; zero means 24:00
+	Earliest          store.TimeOfDay // the earliest start, as a time of day on the clinic's clock
+	Latest            store.TimeOfDay // the start must be earlier than this; zero means 24:00
 	Client            holds.ClientID  // its own holds do not conflict
 	Count             int             // 1 to MaxFound
 }

@@ -30,9 +30,9 @@ type HoldRequest struct {
 	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time counts as
 	// free, and the cooldown does not apply.
 	Moving *store.Appointment
-	// Limit returns the reason why the caller may not hold a span, or nil if it may. An example of a reason: the
-	// caller's network already holds its share of the specialist's day. If no specialist is named, specialists over the
-	// limit are skipped. If Limit is nil, there is no limit.
+	// Limit returns the reason why the caller may not hold a span, or nil if it may: for example, because the caller's
+	// network already holds its share of the specialist's day. If no specialist is named, specialists over the limit
+	// are skipped. If Limit is nil, there is no limit.
 	Limit func(*holds.Span) error
 }
 
@@ -97,8 +97,8 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. It does not count a slot that the client already holds a
-// second time. If no offer is left, it returns the error that Limit returned for the first one.
+// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted again.
+// If no offer is left, it returns the error that Limit returned for the first one.
 func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
 	if r.Limit == nil {
 		return offers, nil

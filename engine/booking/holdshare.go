@@ -42,7 +42,7 @@ func (bk *Booking) LimitExtension(ctx context.Context, holdID string, asked time
 
 // Room is the number of consecutive appointments, booked or not, that fit into the opening hours of a day or a week.
 type Room struct {
-	Period int64 // the number of the day or week, by the specialist's local time
+	Period int64 // the number of the day or week, in the specialist's local time
 	Seats  int
 }
 
@@ -71,7 +71,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats in a range of days. Of slots that overlap, it counts only one.
+// roomOf counts the seats in a range of days. It counts only one of several overlapping slots.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from),

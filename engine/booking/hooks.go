@@ -23,12 +23,12 @@ type Hooks struct {
 	Withdraw func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, unsent bool) (bool, error)
 	// Enqueue passes committed operations to the queue. It does not block.
 	Enqueue func(calls ...Promise)
-	// BeforeUndo runs before an undo reclaims these times of specialists and rooms. It withdraws waiting-list offers
+	// BeforeUndo runs before an undo reclaims these times for specialists and rooms. It withdraws waiting-list offers
 	// for them that have not been emailed yet, and prevents new offers until the caller calls done.
 	BeforeUndo func(ctx context.Context, times ...holds.Span) (done func())
 }
 
-// MarkUpstream calls the hook with that name, for packages that change several appointments in one transaction.
+// MarkUpstream calls the hook of the same name, for packages that change several appointments in one transaction.
 func (bk *Booking) MarkUpstream(before, after *store.Appointment, kind string) {
 	bk.hooks.MarkUpstream(before, after, kind)
 }
@@ -36,7 +36,7 @@ func (bk *Booking) MarkUpstream(before, after *store.Appointment, kind string) {
 // Enqueue passes committed operations to the queue. It does not block.
 func (bk *Booking) Enqueue(calls ...Promise) { bk.hooks.Enqueue(calls...) }
 
-// BeforeUndo calls the hook with that name, for packages that undo changes to several appointments.
+// BeforeUndo calls the hook of the same name, for packages that undo changes to several appointments.
 func (bk *Booking) BeforeUndo(ctx context.Context, times ...holds.Span) (done func()) {
 	return bk.hooks.BeforeUndo(ctx, times...)
 }

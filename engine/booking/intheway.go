@@ -13,8 +13,8 @@ import (
 // MaxInTheWay is the maximum number of appointments that InTheWay lists.
 const MaxInTheWay = 500
 
-// InTheWay lists the confirmed appointments that overlap the blocks and have not ended, by start. more reports whether
-// there are more of them than InTheWay lists.
+// InTheWay lists the confirmed appointments that overlap the blocks and have not ended, sorted by start. more reports
+// whether there are further appointments that it does not list.
 func (bk *Booking) InTheWay(ctx context.Context,
 	blocks []store.Block) (list []store.Appointment, more bool, err error) {
 	// One query per specialist covers all blocks, from the first start to the last end.

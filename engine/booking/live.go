@@ -16,8 +16,8 @@ import (
 // all pages, except for each client's own. So this process reads them once and shares the result until something
 // changes.
 
-// countedHolds is the live state with a count of the changes that this process made to holds and selections. It counts
-// a change before the call returns, so a later poll sees the new count. In a trial context (store.WithTrial), it
+// countedHolds is the live state with a count of the changes that this process has made to holds and selections. It
+// counts a change before the call returns, so a later poll sees the new count. In a trial context (store.WithTrial), it
 // changes nothing and returns store.ErrTrial.
 type countedHolds struct {
 	holds.Backend
@@ -131,7 +131,7 @@ type liveDays struct {
 
 const (
 	maxLiveDays = 256
-	maxLiveAge  = time.Second // the longest time that a poll can miss a change
+	maxLiveAge  = time.Second // the longest time by which a poll can lag behind a change
 )
 
 func (l *liveDays) get(key liveKey, changes uint64, now time.Time) *liveDay {

@@ -21,7 +21,7 @@ type OnlineChange struct {
 	From        Gap               // the time that a move or a cancellation freed
 }
 
-// Gap is a time of a specialist that became free.
+// Gap is a time at which a specialist has become free.
 type Gap struct {
 	SpecialistID       string
 	SlotStart, SlotEnd time.Time

@@ -16,7 +16,7 @@ import (
 const maxHoldExtension = 8 * 24 * time.Hour
 
 // A request is a public booking that is not an appointment yet. The server holds its time under a separate owner, which
-// is not a client, until the request is confirmed, is declined or expires. Waiting-list offers are held in the same
+// is not a client, until the request is confirmed or declined, or expires. Waiting-list offers are held in the same
 // way.
 
 // RequestedSlot is the slot that a request asks for.

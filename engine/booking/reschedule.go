@@ -19,9 +19,9 @@ type RescheduleRequest struct {
 	Version      int64     // the version that the caller has read; 0 means any
 	SlotStart    time.Time // the new start
 	SpecialistID string    // empty means the same specialist if free at that time, otherwise assigned
-	HoldID       string    // a hold that Client has on the new time, if any
+	HoldID       string    // a hold that Client has at the new time, if any
 	Client       holds.ClientID
-	Owner        holds.Owner // owns HoldID if Client is empty: the client that booked, with the manage link
+	Owner        holds.Owner // the owner of HoldID if Client is empty: with a manage link, the client that booked
 	Actor        record.Actor
 	CutOff       bool // the patient moves: the clinic's cut-off for changes applies
 	IgnoreHours  bool // staff: outside opening times, notice and horizon

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// LockTTL is the lifetime of the hold that a locking selection takes, as far as the type's maximum allows.
+// LockTTL is the lifetime of the hold that a locking selection takes, unless the type's maximum is shorter.
 const LockTTL = 600 * time.Second
 
 // SelectRequest is a request to mark a slot as selected by a client.
@@ -204,7 +204,7 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		var refused *record.ValidationError
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.As(err, &refused):
-			continue // since types was read, the type was deleted, or the specialist stopped serving it
+			continue // after types was read, the type was deleted, or the specialist stopped serving it
 		case err != nil:
 			return Poll{}, err
 		}

@@ -28,8 +28,8 @@ type TimeslotsRequest struct {
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero means today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
-	// Schedule is the state that the caller has read. Several listings of one answer then use the same state, even if a
-	// type is deleted in between. If Schedule is nil, the current state applies.
+	// Schedule is the state that the caller has read. Several listings in one response then use the same state, even if
+	// a type is deleted in between. If Schedule is nil, the current state applies.
 	Schedule *clinic.Schedule
 
 	// MayHold reports whether the caller may hold a span. For example, it may not if its network already holds its
@@ -65,7 +65,8 @@ type SlotList struct {
 	t           *store.AppointmentType
 	specialists []string // all specialists of the listing, by id, with or without a slot
 	needs       *availability.Needs
-	// of the specialists, from the schedule from which the list was computed; a later schedule can lack some of them
+	// the specialists' calendars, from the schedule that the list was computed from; a later schedule can lack some of
+	// them
 	calendars []*availability.Calendar
 	from, to  time.Time // the listed days
 

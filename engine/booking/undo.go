@@ -120,8 +120,8 @@ func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointm
 	return nil
 }
 
-// UndoState returns the state of an appointment before its last change. It returns ErrUndoLate if this actor can no
-// longer undo that change.
+// UndoState returns the state that an appointment had before its last change. It returns ErrUndoLate if this actor can
+// no longer undo that change.
 func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (store.UndoState, error) {
 	before, err := bk.store.UndoState(ctx, a.ID, a.Version)
 	late := err == nil && (before.Actor != string(actor) || time.Now().After(before.ExpiresAt))

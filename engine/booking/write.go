@@ -132,7 +132,7 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	return c.once.Remember(ctx, tx, *c.After, c.At)
 }
 
-// undoStateOf returns an appointment's state before an undoable change.
+// undoStateOf returns the state that an appointment had before an undoable change.
 func undoStateOf(c *Change) store.UndoState {
 	a := c.Before
 	return store.UndoState{

@@ -30,7 +30,7 @@ type Which struct {
 	Once     *record.Once // the result that it stores is a []store.Appointment
 }
 
-// named reads the appointment named by w. Errors: store.ErrNotFound, store.ErrVersion.
+// named reads the appointment that w names. Errors: store.ErrNotFound, store.ErrVersion.
 func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, error) {
 	if !record.ValidID(w.ID) {
 		return store.Appointment{}, store.ErrNotFound
@@ -42,7 +42,7 @@ func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, e
 	return a, err
 }
 
-// mayChange returns record.ErrForbidden if the caller is not allowed to change any one of the appointments.
+// mayChange returns record.ErrForbidden if there is an appointment that the caller is not allowed to change.
 func (w *Which) mayChange(list []store.Appointment) error {
 	for i := range list {
 		if w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
@@ -76,8 +76,8 @@ func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, 
 	return list, w.mayChange(list)
 }
 
-// visitors lists the confirmed appointments in the same visit as the named one, by start. The list is empty if all of
-// them have been cancelled.
+// visitors lists the confirmed appointments in the same visit as the named one, sorted by start. The list is empty if
+// all of them have been cancelled.
 func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
 	a, err := w.named(ctx, r)
 	if err != nil {
@@ -106,7 +106,7 @@ func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, er
 	return se.cancel(ctx, &r, r.rest)
 }
 
-// Cancel cancels all confirmed appointments of a visit, or none of them. If all have already been cancelled, it changes
+// Cancel cancels all confirmed appointments in a visit, or none of them. If all have already been cancelled, it changes
 // nothing and returns them.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
@@ -155,8 +155,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move writes the members to their new places, whose times are reserved by the holds in held, and settles those holds.
-// If all members are already there, it changes nothing.
+// move moves the members to their new times and rooms, which the holds in held reserve, and settles those holds. If no
+// member would change, it writes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -196,7 +196,7 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove is a request to move one appointment of a series and all later ones. Each member moves by the same number
+// SeriesMove is a request to move one appointment in a series and all later ones. Each member moves by the same number
 // of days, and by the same amount of wall-clock time, as the named one.
 type SeriesMove struct {
 	Which
@@ -313,7 +313,7 @@ type VisitMove struct {
 	IgnoreHours  bool      // allow a time outside opening times
 }
 
-// Move moves all confirmed appointments of a visit, or none of them. They stay in the same order, one after the other.
+// Move moves all confirmed appointments in a visit, or none of them. They stay in the same order, one after the other.
 // Move first holds the whole new time with a single hold and then writes all moves in one transaction. The old manage
 // links stop working.
 //

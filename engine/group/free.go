@@ -32,7 +32,7 @@ type known struct {
 	snapshot *booking.Snapshot
 }
 
-// look reads the taken and held time of these specialists and of the rooms around the slots with from ≤ start ≤ to.
+// look reads the taken and held time of these specialists, and of the rooms, around the slots with from ≤ start ≤ to.
 func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time,
 	r *rules) (*known, error) {
 	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true,
@@ -75,7 +75,7 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 
 // find reads the time around one start time and lists the specialists who can take the slot then: first the assigned
 // one, then those to try if a claim fails. Other clients' holds count only if the slot replaces a hold, so that the
-// replaced hold is not released for nothing.
+// replaced hold is not released unnecessarily.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.
 func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known,

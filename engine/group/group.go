@@ -73,10 +73,10 @@ type Group struct {
 	Visit  *Visit
 }
 
-// Series is the part of Group for one patient's appointments.
+// Series is the part of Group for appointments for one patient.
 type Series struct{ *mechanism }
 
-// Visit is the part of Group for several patients' appointments, one after the other.
+// Visit is the part of Group for appointments for several patients, one after the other.
 type Visit struct{ *mechanism }
 
 // mechanism claims, writes, changes and undoes the members of both kinds of group.
@@ -93,7 +93,8 @@ func New(s store.Store, live holds.Table, c *clinic.Clinic, b *booking.Booking) 
 	return &Group{&Series{m}, &Visit{m}}
 }
 
-// Of lists all appointments in a series by start, including cancelled ones. Errors: store.ErrNotFound, ErrNoSeries.
+// Of lists all appointments in a series, sorted by start, including cancelled ones. Errors: store.ErrNotFound,
+// ErrNoSeries.
 func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := se.booking.Appointment(ctx, appointmentID)
 	if err != nil {
@@ -102,7 +103,8 @@ func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appoint
 	return seriesOf(ctx, se.store, &a, store.AppointmentFilter{})
 }
 
-// Of lists all appointments in a visit by start, including cancelled ones. Errors: store.ErrNotFound, ErrNoVisit.
+// Of lists all appointments in a visit, sorted by start, including cancelled ones. Errors: store.ErrNotFound,
+// ErrNoVisit.
 func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := v.booking.Appointment(ctx, appointmentID)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // list for each request and does not cache it.
 const MaxPublicDays = 14
 
-// SlotsRequest is a request for the start times when a whole visit fits.
+// SlotsRequest is a request for the start times at which a whole visit fits.
 type SlotsRequest struct {
 	AppointmentTypeIDs []string // one for each person
 	SpecialistID       string   // empty means all specialists who serve all types
@@ -25,8 +25,8 @@ type SlotsRequest struct {
 	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
 }
 
-// Slots lists the start times when a whole visit fits: on the first type's grid, within opening hours, and free for the
-// visit's whole duration. A start time is listed as held if another client holds part of the visit's time.
+// Slots lists the start times at which a whole visit fits: on the first type's grid, within opening hours, and free for
+// the visit's whole duration. A start time is listed as held if another client holds part of the visit's time.
 func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, error) {
 	s := v.clinic.Current()
 	w, err := slotOf(s, r.AppointmentTypeIDs)
@@ -99,7 +99,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 type heldTime struct {
 	bySpecialist map[string][]holds.Hold
 	withRooms    []holds.Hold // the holds that take a room or a device
-	near         []holds.Hold // the part of withRooms that is near one start
+	near         []holds.Hold // the holds in withRooms that are near one start
 }
 
 func layOut(held []holds.Hold) *heldTime {

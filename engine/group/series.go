@@ -19,8 +19,8 @@ import (
 // Limits on a series.
 const (
 	MaxTimes = 52 // maximum number of appointments
-	maxEvery = 12 // maximum number of weeks from one to the next
-	// maxAhead is how far ahead the last appointment of a series can be.
+	maxEvery = 12 // maximum number of weeks between appointments
+	// maxAhead is how far in the future the last appointment of a series can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
 	// If a time is not free, Plan searches for other times up to nearestDays away and lists at most maxNearest of them.
 	nearestDays, maxNearest = 3, 4
@@ -33,7 +33,7 @@ type Rule struct {
 	From              store.Date // the earliest date
 	Time              store.TimeOfDay
 	Weekdays          []store.Weekday // empty means the weekday of From
-	Every             int             // 1 to 12 weeks from one to the next; 0 means 1
+	Every             int             // weeks between appointments, 1 to 12; 0 means 1
 	Count             int             // 2 to MaxTimes
 	Client            holds.ClientID  // its own holds do not conflict
 }
@@ -42,7 +42,7 @@ type Rule struct {
 type Occurrence struct {
 	AppointmentID string // id of the appointment to move
 	Start, End    time.Time
-	// the free specialists; those who can take the most times of the series come first
+	// the free specialists, starting with those who can take the most times in the series
 	SpecialistIDs []string
 	Reason        availability.Reason // the reason why no specialist is free; empty if one is
 	// Nearest lists other times with one of the requested specialists, nearest first. It is empty if the time is free.
@@ -139,7 +139,8 @@ func (r *Rule) starts(s *clinic.Schedule, t *store.AppointmentType, now time.Tim
 	return starts, nil
 }
 
-// specialistsOf lists the requested specialists for a type, or all of them if none are named, by priority, then id.
+// specialistsOf lists the requested specialists for a type, or all of them if none are named, sorted by priority, then
+// id.
 func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string) []string {
 	all := slices.Clone(t.Specialists)
 	sort.SliceStable(all, func(i, j int) bool {
@@ -213,7 +214,8 @@ type SeriesRequest struct {
 	Displace          bool // displace other clients' holds and notify their owners
 }
 
-// Book books all times or none of them, for one patient, who gets one email. It returns the appointments by start.
+// Book books all times or none of them, for one patient, who gets one email. It returns the appointments sorted by
+// start.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key has
 // been used in the meantime), and the storage errors.
@@ -247,7 +249,7 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 	return done, conflictOf(err, func(id string) int { return placeOf[id] })
 }
 
-// check validates the request. It also returns the part of the patient's answers to be stored.
+// check validates the request. It also returns the part of the patient's answers that is stored.
 func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store.Intake, error) {
 	var m record.Mistakes
 	var intake store.Intake

@@ -38,7 +38,7 @@ func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
 	return slotOfAny(s, ids)
 }
 
-// slotOfAny is like slotOf, for the rest of a visit, which can be a single person.
+// slotOfAny is like slotOf, but also accepts a single type: only one person of a visit may be left.
 func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 	w := &slot{}
 	var m record.Mistakes
@@ -90,9 +90,9 @@ func serves(t *store.AppointmentType, specialistID string) bool {
 	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
-// needsOf adds a type's room groups to those of the previous people. A room that both need is reserved once, for the
-// whole time. Two groups that share only some of their rooms are refused, because a choice in one group would limit the
-// other.
+// needsOf merges more, the room groups that one person's appointment type needs, into groups, which the people earlier
+// in the visit need. A room that both need is reserved once, for the whole time. Two groups that share only some of
+// their rooms are refused, because a choice in one group would limit the other.
 func needsOf(groups, more []store.Need) ([]store.Need, error) {
 	groups = slices.Clone(groups)
 	for _, need := range more {

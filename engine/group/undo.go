@@ -20,8 +20,8 @@ type undone struct {
 	before store.UndoState
 }
 
-// lastChange lists the appointments that were changed together with the named one, including the named one, by start.
-// It returns booking.ErrUndoLate if any of them has changed since, because a group is undone as a whole.
+// lastChange lists the appointments that were changed together with the named one, including the named one, sorted by
+// start. It returns booking.ErrUndoLate if any of them has changed since, because a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
 	last, err := m.booking.UndoState(ctx, named, actor)
 	if err != nil {
@@ -46,8 +46,8 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 	return list, nil
 }
 
-// undo restores the appointments in list to their states before the change. to contains each appointment's place before
-// the change. The holds in held reserve those times.
+// undo restores the appointments in list to their states before the change. to contains the time and rooms of each
+// appointment before the change. The holds in held reserve those times.
 func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
 	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()

@@ -115,7 +115,7 @@ func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 // Person is one of the people in a visit.
 type Person struct {
 	AppointmentTypeID string
-	Patient           store.Patient // without Email and Phone, which the visit has
+	Patient           store.Patient // without Email and Phone, which are in the VisitRequest
 	Said              clinic.Said
 }
 
@@ -127,7 +127,7 @@ type VisitRequest struct {
 	SpecialistID string
 	Client       holds.ClientID
 	People       []Person // 2 to MaxPeople, in the order of the appointments
-	Email, Phone string   // for contacting one person about all of them
+	Email, Phone string   // how to contact one person about all appointments
 	Locale       string
 	Source       store.Source
 	Actor        record.Actor
@@ -187,7 +187,7 @@ func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, 
 	}
 }
 
-// check validates the request and returns the part of each person's answers to be stored.
+// check validates the request and returns, for each person, the part of the answers that is stored.
 func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 	var m record.Mistakes
 	if r.HoldID != "" {

@@ -26,7 +26,7 @@ type member struct {
 	same   bool // nothing changes, so nothing is written
 }
 
-// moved returns the change that moves an appointment to another place.
+// moved returns the change that moves an appointment to another time and other rooms.
 func moved(a store.Appointment, to *place) member {
 	x := member{before: &a, after: a}
 	x.after.SpecialistID, x.after.Seat, x.after.Resources = to.SpecialistID, to.Seat, to.resources
@@ -53,8 +53,8 @@ func (r *refusal) Unwrap() error { return r.error }
 
 // commit writes the members returned by read, with their records, in one transaction, and enqueues their operations
 // after the commit. It may call read more than once. c contains the data that all members have in common. once stores
-// the result of remembered or, if remembered is nil, all members. commit returns the members in their new state, by
-// start. If the database refuses one member, the error is a *refusal.
+// the result of remembered or, if remembered is nil, all members. commit returns the members in their new state, sorted
+// by start. If the database refuses one member, the error is a *refusal.
 func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.Once,
 	read func(store.Tx) ([]member, error),
 	remembered func([]store.Appointment) any) (done []store.Appointment, err error) {
@@ -121,8 +121,8 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 }
 
 // inTurn orders members so that no member moves to a time before the member that currently occupies it has left,
-// because the database checks one row after the other. A move preserves the chronological order, so there is always a
-// member whose new time is free.
+// because the database checks one row at a time. A move preserves the chronological order, so there is always a member
+// whose new time is free.
 func inTurn(all []member) []*member {
 	var turn, left []*member
 	for i := range all {
