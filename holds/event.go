@@ -46,7 +46,7 @@ const (
 // Event is one change to the live state, or to durable state that watchers need to know about. It is a value and never
 // changes after it is published.
 //
-// Events of one specialist are published in the order in which they took effect. Seq numbers all events of one epoch
+// Events for one specialist are published in the order in which they took effect. Seq numbers all events in one epoch
 // without a gap.
 type Event struct {
 	Kind   EventKind
@@ -56,7 +56,7 @@ type Event struct {
 	Span
 	Resources IDs       // of the hold
 	ExpiresAt time.Time // of the hold, if there is one
-	// The hold's MaxExpiresAt is used only between nodes. It is zero if the backend is a single process.
+	// MaxExpiresAt is the hold's. Only other nodes use it. It is zero if the backend is a single process.
 	MaxExpiresAt time.Time
 	Owner        Owner // the owner of the hold, selection, appointment or session
 	Reason       Reason

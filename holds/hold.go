@@ -57,11 +57,12 @@ type Hold struct {
 	Owner        Owner
 	ExpiresAt    time.Time // the hold expires at this instant unless it is extended; UTC
 	MaxExpiresAt time.Time // Extend never sets ExpiresAt later than this; UTC
-	Restarts     int       // how often the maximum lifetime was restarted
+	Restarts     int       // the number of times that the maximum lifetime was restarted
 	Pinned       bool      // its booking is being written
 }
 
-// MaxRestarts is how often Extend can restart the maximum lifetime of a hold (WCAG 2.2.1: at least ten extensions).
+// MaxRestarts is the maximum number of times that Extend can restart the maximum lifetime of a hold. WCAG 2.2.1
+// requires at least ten extensions.
 const MaxRestarts = 10
 
 // Claim requests a hold.
@@ -73,7 +74,7 @@ type Claim struct {
 	Needs    [][]string
 	TTL      time.Duration // > 0
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
-	Quota    int           // the maximum number of live holds of the client, including this one; 0 = no limit
+	Quota    int           // the maximum number of live holds for the client, including this one; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
 	Moving   []Booked      // appointments that this claim will move; their current time counts as free for it
 }
@@ -144,8 +145,8 @@ type Table interface {
 	//
 	// Of any number of concurrent claims whose spans conflict, exactly one returns a Hold. The others return a
 	// *HeldError with the instant at which the last of the conflicting holds expires. In a group session, Claim takes
-	// the first of Seats that no other hold has. It returns ErrQuota if the client already has Quota live holds.
-	// Claim reports a conflict before a quota.
+	// the first of Seats that no other hold has. It returns ErrQuota if the client already has Quota live holds. Claim
+	// reports a conflict before a quota.
 	//
 	// If the same client claims the same type, slot and specialist again, Claim returns the existing hold. It renews
 	// the hold to TTL from now, never past its MaxExpiresAt and never earlier than before, and publishes
@@ -154,8 +155,8 @@ type Table interface {
 	//
 	// ErrTaken means that the time is booked, by a change that Busy received or by an appointment in the database.
 	// Displace does not change that. Appointments in Moving are ignored. Claim checks for conflicting holds first, then
-	// for booked time, then the quota. A refused claim publishes no event. A repeat returns its existing hold, booked
-	// or not.
+	// for booked time, then the quota. A refused claim publishes no event. A repeated claim returns the existing hold,
+	// whether or not the time is booked.
 	//
 	// With Displace, Claim releases the conflicting unpinned holds with ReasonDisplaced, in the same step. A pinned
 	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to
@@ -163,10 +164,10 @@ type Table interface {
 	//
 	// ErrUnavailable can be a *LostError: then the hold might exist.
 	//
-	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first one that no
-	// other hold has, of any specialist, and no resource twice. Claim takes the specialist and a resource of every
-	// group, or none of them: if a group has no free resource, Claim returns a *HeldError. A change or the end of the
-	// hold applies to all of them in the same step.
+	// With Needs, the hold takes one resource from each group for the same slot and buffers: the first one that no
+	// other hold has, whichever specialist that hold is for. It never takes a resource twice. Claim takes the
+	// specialist and a resource from every group, or none of them: if a group has no free resource, Claim returns a
+	// *HeldError. A change or the end of the hold applies to all of them in the same step.
 	//
 	// If Seats or a group of Needs is empty, everything is booked: Claim returns a *HeldError with a zero Until, even
 	// if the client has a hold.

@@ -10,13 +10,13 @@ import (
 // ErrMoved means that, in the epoch of this call, live state is not stored in this backend. The call changed nothing.
 var ErrMoved = errors.New("live state has moved")
 
-// Decision records where the live state of all nodes is stored. That place is the home. Every change of home starts a
-// new epoch, with a higher number.
+// Decision records where the live state of all nodes is stored. That backend is called the home. Every change of home
+// starts a new epoch, with a higher number.
 type Decision struct {
 	Epoch uint64
 	Home  string // the Mode of its backend: "redis" or "postgres"
 	Open  bool   // the state is there, and the home accepts changes
-	// Before and Source are set while Open is false. They are the epoch and the home in which the state was last open.
+	// Before and Source are set while Open is false. They are the previous open epoch and its home.
 	Before uint64
 	Source string
 }
@@ -25,7 +25,7 @@ type Decision struct {
 type Member struct {
 	Node    string
 	Beat    int64  // counts the renewals of its lease
-	Left    uint64 // it makes no more changes under an epoch before this one
+	Left    uint64 // it makes no more changes under epochs before this one
 	Reaches bool   // it can use Redis
 }
 
@@ -55,7 +55,7 @@ type Decisions interface {
 
 // Snapshot is all live state at one instant.
 type Snapshot struct {
-	At time.Time // by the clock of the server that has the state
+	At time.Time // by the clock of the server that stores the state
 	// by this process's clock, before the request was sent, so that a slow response does not extend a hold
 	Asked      time.Time
 	Holds      []Remains

@@ -24,11 +24,11 @@ func (c ClientID) Owner() (o Owner) {
 	return o
 }
 
-// IsZero reports whether the owner stands for no client.
+// IsZero reports whether the owner is the zero Owner, which means no client.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
-// Is reports whether both owners are the same client. It is false for the zero Owner. It takes the same time for all
-// values.
+// Is reports whether both owners identify the same client. It is false for the zero Owner. It takes the same time for
+// all values.
 func (o Owner) Is(other Owner) bool {
 	return subtle.ConstantTimeCompare(o[:], other[:]) == 1 && !o.IsZero()
 }

@@ -33,18 +33,18 @@ type page [pageSize]holds.Event
 // Log is the stream of events. It assigns the number and writes the event in one short step under the lock, so the
 // numbers have no gaps and follow the order in which the events were published. It is safe for concurrent use.
 type Log struct {
-	limit int // of pages
+	limit int // maximum number of pages
 
 	mu      sync.Mutex
 	epoch   string
 	closed  bool
-	seq     uint64 // of the last event
-	first   uint64 // the number of the first event of pages[0]
+	seq     uint64 // the number of the last event
+	first   uint64 // the number of the first event in pages[0]
 	pages   []*page
 	spare   []*page             // read by all watchers, available for later events
 	watches []*watch            // all open watches
-	all     []*watch            // the watches of all specialists
-	about   map[string][]*watch // the watches of each specialist
+	all     []*watch            // the watches that follow all specialists
+	about   map[string][]*watch // the watches that follow each specialist
 }
 
 // New returns a log with its own epoch. A watcher can fall up to queue events behind before it is cut off, rounded up
@@ -102,7 +102,7 @@ func (l *Log) write(kind holds.EventKind, reason holds.Reason, at time.Time, h *
 	}
 }
 
-// Publish assigns the next number to any other event and publishes it.
+// Publish assigns the next number to an event that neither Hold nor Lapsed publishes, and publishes it.
 func (l *Log) Publish(event *holds.Event) {
 	l.mu.Lock()
 	l.seq++

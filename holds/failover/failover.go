@@ -1,6 +1,6 @@
 // Package failover stores the live state of a single node that uses Redis. Its holds.Backend consists of two backends:
-// the primary, and a fallback in this process that serves while the primary is unavailable. Several nodes must share
-// one place for their live state: see package home.
+// the primary, and a fallback in this process that serves while the primary is unavailable. Several nodes must store
+// their live state in one location: see package home.
 //
 // # Which backend serves
 //
@@ -13,15 +13,16 @@
 // # Copied state
 //
 // A ledger contains every hold and selection that this process knows about: its own from the responses to its calls,
-// and other processes' from their events. When the fallback takes over, the live entries of the ledger are copied to it
-// with their remaining time. When the primary is back, holds that were created or changed in this process are copied to
-// it in the same way, and holds that ended here are ended there. If another client took the time of such a hold in the
-// primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds that it created
-// or changed. If a claim in the primary got no response, its client was given a different hold. So the hold that the
-// claim may have created is released in the primary too, unless its client has renewed it since.
+// and those of other processes from their events. When the fallback takes over, the live entries of the ledger are
+// copied to it with their remaining time. When the primary is back, holds that were created or changed in this process
+// are copied to it in the same way, and holds that ended here are ended there. If another client took the time of such
+// a hold in the primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds
+// that it created or changed. If a claim in the primary got no response, its client was given a different hold. So the
+// hold that the claim may have created is released in the primary too, unless its client has renewed it since.
 //
 // Presence is always stored in this process as well, and served from here while the primary is unavailable. During that
-// time, a node has only its own heartbeats. Both backends receive the booked time, whichever one serves.
+// time, a node has only the heartbeats that it received itself. Both backends receive the booked time, whichever one
+// serves.
 //
 // A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //
@@ -250,7 +251,7 @@ func (b *Backend) takeOver() {
 	b.term++
 	ctx, end := context.WithCancel(b.done)
 	b.endTerm = end
-	// Watch before filling the fallback: the ledger already contains what the events of the filling report.
+	// Watch before filling the fallback: the ledger already contains what the events from that step will report.
 	w, err := b.fallback.Watch(ctx)
 	if err != nil {
 		b.logger.Error("events from the fallback not received yet", "error", err)

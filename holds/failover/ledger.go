@@ -44,7 +44,7 @@ type ledger struct {
 	blind     map[holds.Owner]bool // owners whose selection ended while the fallback served
 	presence  map[string]bool      // specialists whose presence changed during that time
 	hidden    map[string]bool      // specialists who were online when they were deactivated
-	loads     map[string]int       // the changes of loads during that time
+	loads     map[string]int       // the changes to loads during that time
 	loadsThen map[string]int       // the loads that SetLoads set before those changes; nil if it was not called
 }
 
@@ -161,7 +161,7 @@ func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	e := l.holds[h.ID]
 	if e == nil {
 		if _, ended := l.ends[h.ID]; ended || l.isOverNow(h.ID) {
-			return // it ended before the answer arrived
+			return // it ended before the response arrived
 		}
 		e = &entry{life: life, lapsesAt: h.ExpiresAt}
 	}

@@ -180,7 +180,7 @@ func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
 	book()
 }
 
-// book books a slot of a specialist.
+// book books a slot for a specialist.
 func (p *proof) book(specialistID, from, to string) holds.Booked {
 	p.Helper()
 	b := holds.Booked{AppointmentID: specialistID + from, SpecialistID: specialistID, SlotStart: p.at(from),

@@ -47,8 +47,8 @@ func histories(t *testing.T) int {
 	return n
 }
 
-// RunFaulty makes clients of two nodes create histories of calls while faults begin and end, and checks with porcupine
-// that each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant before the
+// RunFaulty has clients of two nodes make histories of calls while faults begin and end, and checks with porcupine that
+// each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant before the
 // history ended, or not at all: the suite assumes no limit on the time that a request takes to arrive. Holds vanish if
 // their server loses its data, and otherwise expire within their window. The suite allows no other outcome.
 func RunFaulty(t *testing.T, f Faulty) {
@@ -169,7 +169,7 @@ type unlucky struct {
 	known      []string          // ids of holds
 	specialist map[string]string // of each known hold
 	owner      map[string]int
-	open       []int // the calls without an answer; they are pending until the history ends
+	open       []int // the calls without a response; they are pending until the history ends
 }
 
 const (

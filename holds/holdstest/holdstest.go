@@ -205,7 +205,7 @@ func (p *proof) keepPace() {
 		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
-	long := took[7] // a single late answer does not mean that the machine is busy
+	long := took[7] // a single late response does not mean that the machine is busy
 	if slow := min(1+long/usual, 8); slow > 1 {
 		p.Logf("an answer took %v, so a second of this test is %d", long, slow)
 		p.h.Second *= slow

@@ -264,7 +264,7 @@ func (h Harness) lapse(t *testing.T) {
 	})
 }
 
-// moment returns the shortest interval that this backend's clock resolves reliably.
+// moment returns the shortest interval that this backend's clock measures reliably.
 func (p *proof) moment() time.Duration {
 	if p.h.Virtual {
 		return 1

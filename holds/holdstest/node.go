@@ -167,8 +167,8 @@ func (n *nodes) oneWinner() {
 	}
 }
 
-// racers makes clients race for overlapping times, each for several specialists at once, under a quota and with
-// displacement by staff. The backend must acquire all locks in one order.
+// racers makes clients race for overlapping times, each for several specialists simultaneously, under a quota and with
+// displacement by staff. The backend must acquire all locks in the same order.
 func (n *nodes) racers() {
 	const clients, specialists, quota = 16, 4, 2
 	both := []holds.Backend{n.open(nil), n.open(nil)}
@@ -253,8 +253,8 @@ func (n *nodes) onceLapsed() {
 	}
 }
 
-// doubt tests a pinned hold that expires while the node that took its doubt hangs. The other node asks whether the hold
-// was booked, and the first node's late result is not published again.
+// doubt tests an in-doubt hold: it was pinned when it expired, and the node that took it hangs. The other node asks
+// whether the hold was booked, and the first node's late result is not published again.
 func (n *nodes) doubt() {
 	answer := make(chan struct{})
 	resume := sync.OnceFunc(func() { close(answer) })

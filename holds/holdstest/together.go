@@ -258,7 +258,7 @@ func (h Harness) together(t *testing.T) {
 	})
 }
 
-// needing returns a wish that also needs one resource from each group.
+// needing returns a claim that also needs one resource from each group.
 func (p *proof) needing(specialistID, start string, c holds.Owner, groups ...[]string) holds.Claim {
 	wish := p.wish(specialistID, start, c)
 	wish.Needs = groups

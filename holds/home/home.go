@@ -1,6 +1,6 @@
-// Package home stores the live state of several nodes in one of two places, called homes: a primary such as Redis, or
+// Package home stores the live state of several nodes in one of two backends, called homes: a primary such as Redis, or
 // the PostgreSQL that stores the nodes' durable data. At any time, all nodes use the same home. They decide together
-// which one.
+// which one that is.
 //
 // # One decision
 //
@@ -34,7 +34,7 @@
 // reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last one
 // doubles that time.
 //
-// # The events of watchers
+// # Events for watchers
 //
 // Watchers receive one stream, numbered by this process, which a change of home does not interrupt. Events that the new
 // home repeats are left out. Missed events are reconstructed from a snapshot and published.
@@ -121,7 +121,7 @@ type Backend struct {
 	changed  chan struct{} // closed at the next change of the decision or the term
 	decided  uint64        // the last epoch that this node decided on
 	logged   uint64        // the last epoch whose reason this node has logged
-	left     uint64        // this node makes no change under an epoch before this one
+	left     uint64        // this node makes no changes under epochs before this one
 	since    time.Time     // when this node's lease was last renewed
 	departed time.Time     // when the nodes last left the primary, as far as this node knows
 	rest     time.Duration // of the primary after that departure

@@ -60,7 +60,7 @@ func (m *ledger) held(h *holds.Hold, life time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, over := m.over[h.ID]; over {
-		return // it ended before the answer arrived
+		return // it ended before the response arrived
 	}
 	e := m.holds[h.ID]
 	if e == nil {
@@ -268,7 +268,7 @@ func (m *ledger) takesLook(e *holds.Event) bool {
 		}
 		delete(m.looking, e.Owner)
 	case holds.EventPresence:
-		if e.Reason != "online" { // at any node
+		if e.Reason != "online" { // the specialist went offline, on any node
 			delete(m.present, e.SpecialistID)
 		}
 	}

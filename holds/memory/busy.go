@@ -11,7 +11,7 @@ import (
 // added for that specialist.
 const pastDays = 2
 
-// busyTime has one bitmap for each UTC day on which a specialist has a booked tick, by the number of the day since
+// busyTime has one bitmap for each UTC day on which a specialist has a booked tick, keyed by the number of days since
 // 1970. The shard's lock guards it. The zero value is empty and usable.
 type busyTime map[int64]*busyDay
 

@@ -16,7 +16,7 @@ import (
 // marked as gone, until the next sweep.
 type clients struct {
 	sync.Mutex
-	chains []*record // by a part of the hash
+	chains []*record // indexed by a part of the hash
 	count  int
 }
 

@@ -9,9 +9,9 @@ import (
 
 // ids creates the ids of holds: UUIDs of version 7 (RFC 9562) that always increase, even if the wall clock is set back.
 // The 12 bits after the milliseconds are a fraction of a millisecond (RFC 9562, section 6.2, method 3). The last 32
-// bits are the hold's place in the table, which makes a map of all ids unnecessary. The 30 bits before them are random,
-// but the same for all ids created by one backend: they distinguish the ids of two backends. More randomness is not
-// needed, because an id does not grant access.
+// bits are the hold's position in the table, which makes a map of all ids unnecessary. The 30 bits before them are
+// random, but the same for all ids created by one backend: they distinguish the ids of two backends. More randomness is
+// not needed, because an id does not grant access.
 type ids struct {
 	node uint64
 	last atomic.Uint64 // milliseconds << 12 | fraction
@@ -62,7 +62,7 @@ func (g *ids) rise(t uint64) uint64 {
 	}
 }
 
-// place is the location of a hold: 24 bits for its number in the shard's table, which is more than fit into memory, and
+// place is the position of a hold: 24 bits for its number in the shard's table, which is more than fit into memory, and
 // 8 for the shard.
 type place uint32
 
@@ -71,7 +71,7 @@ func placeAt(shard, number int) place { return place(number<<8 | shard) }
 func (p place) shard() int  { return int(p & 0xff) }
 func (p place) number() int { return int(p >> 8) }
 
-// placeIn reads the place from an id, if the id could belong to this backend. The hold at that place may have a
+// placeIn reads the position from an id, if the id could belong to this backend. The hold at that position may have a
 // different id.
 func (b *Backend) placeIn(id string) (p place, ok bool) {
 	if len(id) != idLen {

@@ -92,7 +92,8 @@ func (b *Backend) sweepOnce() (next time.Duration) {
 	return next
 }
 
-// doubts contains the expired pinned holds. Only the database can show whether their bookings were written.
+// doubts contains the in-doubt holds: those that were pinned when they expired. Only the database can show whether
+// their bookings were written.
 type doubts struct {
 	mu    sync.Mutex
 	holds []holds.Hold
@@ -122,8 +123,8 @@ func (d *doubts) take() []holds.Hold {
 	return list
 }
 
-// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because an answer
-// can take a long time.
+// resolve asks whether in-doubt holds were booked and publishes how they ended. It is separate from the sweep because
+// that can take a long time.
 func (b *Backend) resolve() {
 	for {
 		select {

@@ -10,7 +10,7 @@ import (
 
 var _ holds.Restorer = (*Backend)(nil)
 
-// Restore implements holds.Restorer. An id encodes the place of its hold in this backend, so a hold from another
+// Restore implements holds.Restorer. An id encodes the position of its hold in this backend, so a hold from another
 // backend gets a new id.
 func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error) {
 	if b.closed.Load() {

@@ -17,7 +17,7 @@ type selections struct {
 	mu          sync.Mutex
 	b           *Backend
 	byOwner     map[holds.Owner]*selection
-	specialists map[string][]*selection // by slot start
+	specialists map[string][]*selection // each list sorted by slot start
 	ends        selection               // next is the first to expire, previous the last
 }
 

@@ -187,7 +187,7 @@ func (s *shard) leave(r *record) {
 	s.gone = append(s.gone, r)
 }
 
-// hold returns the hold with this id at its place, or nil if the hold has ended.
+// hold returns the hold with this id at its position, or nil if the hold has ended.
 func (s *shard) hold(id string, at place) *record {
 	if n := at.number(); n < len(s.table) && s.table[n] != nil && s.table[n].ID == id {
 		return s.table[n]
@@ -195,7 +195,7 @@ func (s *shard) hold(id string, at place) *record {
 	return nil
 }
 
-// take returns an empty record with a place in the table.
+// take returns an empty record with a position in the table.
 func (s *shard) take() *record {
 	if len(s.vacant) == 0 {
 		s.vacant = append(s.vacant, len(s.table))

@@ -14,13 +14,12 @@ const (
 	sweepRest = 5 * time.Second
 	sweepGap  = 2 * time.Millisecond // the minimum time between two sweeps
 
-	// SweepMost is the maximum number of holds, selections or doubts in one sweep. The server serves no other call
-	// during a sweep.
+	// SweepMost is the maximum number of holds, selections or in-doubt holds in one sweep. The server serves no other
+	// call during a sweep.
 	SweepMost = 256
 	// Nothing is the result of a sweep if nothing on the server can expire. It is longer than any deadline.
 	Nothing = time.Duration(1<<63 - 1)
-	// DoubtLease is the time that a node has to find out whether a hold was booked, before another node
-	// asks.
+	// DoubtLease is the time that a node has to find out whether an in-doubt hold was booked, before another node asks.
 	DoubtLease = 5 * time.Second
 )
 
@@ -28,8 +27,8 @@ const (
 // has received in an event, and also once a second, or every five seconds while nothing on the server can expire. If
 // several nodes sweep at the same time, only the first finds the expired holds, so each end is published once.
 //
-// A pinned hold that has expired is a doubt: a node has to ask whether it was booked. That can take a long time, so the
-// node asks in a separate goroutine.
+// A pinned hold that has expired is in doubt: a node has to ask whether it was booked. That can take a long time, so
+// the node asks in a separate goroutine.
 type Sweeper struct {
 	sweep   func(ctx context.Context, doubts int) (next time.Duration, taken []string)
 	resolve func(ctx context.Context, doubt string)
@@ -45,7 +44,7 @@ type Sweeper struct {
 
 // NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends expired holds and selections and returns the
 // time until the next expiry: less than 0 if it is unknown, Nothing if nothing can expire. It takes at most the given
-// number of doubts. resolve asks about one doubt and publishes how the hold ended.
+// number of in-doubt holds. resolve asks about one of them and publishes how the hold ended.
 func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string),
 	resolve func(context.Context, string)) *Sweeper {
 	return &Sweeper{sweep: sweep, resolve: resolve, signal: make(chan struct{}, 1), given: make(chan struct{}, 1)}
@@ -100,7 +99,8 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 		// Events received from here on schedule their own sweep; this sweep covers everything before that.
 		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
-		if s.Asking() { // a doubt that is slow to resolve must be available to another node after its lease has expired
+		// an in-doubt hold that is slow to resolve must be available to another node after its lease has expired
+		if s.Asking() {
 			take = 0
 		}
 		next, taken := s.sweep(ctx, take)
@@ -128,7 +128,7 @@ func (s *Sweeper) left() time.Duration {
 	return time.Until(s.at)
 }
 
-// Asking reports whether this node is still asking about doubts. While it is, it takes no more doubts.
+// Asking reports whether this node is still asking about in-doubt holds. While it is, it takes no more of them.
 func (s *Sweeper) Asking() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *Sweeper) asked() {
 	s.asking = len(s.doubts) > 0
 }
 
-// Resolve asks about doubts until ctx is done.
+// Resolve asks about in-doubt holds until ctx is done.
 func (s *Sweeper) Resolve(ctx context.Context) {
 	for {
 		select {
@@ -179,8 +179,8 @@ func (s *Sweeper) Resolve(ctx context.Context) {
 	}
 }
 
-// Verdict reads a doubt and returns how the hold ended. booked reports whether the hold was booked; nil means that it
-// was not.
+// Verdict reads an in-doubt hold and returns how the hold ended. booked reports whether the hold was booked; nil means
+// that it was not.
 func Verdict(doubt string, booked func(holds.Hold) bool) (holds.EventKind, holds.Reason) {
 	h, err := readDoubt(doubt)
 	if err == nil && booked != nil && booked(h) {

@@ -46,7 +46,7 @@ type holdJSON struct {
 	Life         int64  `json:"life"` // milliseconds
 	Restarts     int    `json:"restarts"`
 	Call         string `json:"call"`      // the last call that changed it
-	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
+	ExpiresAt    int64  `json:"expiresAt"` // of an in-doubt hold
 }
 
 // ReadHold reads a hold and the name of the call that last changed it.
@@ -80,7 +80,7 @@ func readRemains(text string) (r holds.Remains, call string, err error) {
 	}, x.Call, nil
 }
 
-// readDoubt reads a pinned hold that expired.
+// readDoubt reads a hold that was pinned when it expired and is now in doubt.
 func readDoubt(text string) (holds.Hold, error) {
 	var x holdJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {

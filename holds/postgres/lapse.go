@@ -23,7 +23,7 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 	return time.Duration(next) * time.Millisecond, taken
 }
 
-// resolve publishes how one hold ended. If that fails, a later sweep hands the doubt to a node again.
+// resolve publishes how one in-doubt hold ended. If that fails, a later sweep hands the hold to a node again.
 func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	err := b.call(ctx, `SELECT holds_resolve($1::text::json, $2, $3) IS NULL`,

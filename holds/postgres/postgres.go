@@ -25,7 +25,7 @@
 // server, or the promotion of a standby, empties them. They contain only owners, which are hashes: no client id and
 // no personal data.
 //
-// They do not contain booked time: a claim reads the appointments of the same database.
+// They do not contain booked time: a claim reads the appointments in the same database.
 //
 // # Events
 //
@@ -245,7 +245,7 @@ func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) err
 	}
 	err = exchange(c.Conn())
 	if c.Conn().IsClosed() {
-		c.Drop() // frees its place now; closing it properly could wait for an unreachable server
+		c.Drop() // frees its slot in the pool now; closing it properly could wait for an unreachable server
 	} else {
 		c.Release()
 	}

@@ -22,7 +22,7 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 	return time.Duration(number(reply, 0)) * time.Millisecond, taken
 }
 
-// resolve publishes how one hold ended. If that fails, a later sweep hands the doubt to a node again.
+// resolve publishes how one in-doubt hold ended. If that fails, a later sweep hands the hold to a node again.
 func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	if _, err := b.run(ctx, resolveScript, []string{doubtsKey}, doubt, string(kind), string(reason)); err != nil {

@@ -32,7 +32,7 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Count returns how often a message was logged.
+// Count returns the number of times that a message was logged.
 func (l *Log) Count(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

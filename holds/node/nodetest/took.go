@@ -2,7 +2,7 @@ package nodetest
 
 import "time"
 
-// nap is the unit that Took counts in.
+// nap is the unit of time in which Took counts.
 const nap = 5 * time.Millisecond
 
 // Took runs a call and returns how long it took, counting only the time during which this process could run. Another
