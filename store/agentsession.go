@@ -6,8 +6,8 @@ import (
 )
 
 // AgentSession is the result of identifying one patient for one API key of an agent. It holds the patient and the time
-// until which the key may book for that patient. A session is found by any of its names. A name is an opaque string of
-// at most 100 bytes; the caller hashes all personal data in it. The session contains no token.
+// until which the key may book for that patient. A session can be found by any of its names. A name is an opaque string
+// of at most 100 bytes; the caller hashes all personal data in it. The session contains no token.
 type AgentSession struct {
 	PatientID string    // upstream patient GUID, lower case; empty if there is none, or none yet
 	Patient   Patient   `column:"patient_,inline"` // as the agent sent it, without notes; empty if it sent none

@@ -15,7 +15,7 @@ const (
 	ScopeMetrics  Scope = "metrics" // reads the metrics and public data, nothing else
 )
 
-// APIKey is a credential of a program. The store holds only the hash of its secret.
+// APIKey is a program's credential. The store holds only the hash of its secret.
 type APIKey struct {
 	ID         string
 	Name       string

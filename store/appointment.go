@@ -87,7 +87,7 @@ type Appointment struct {
 	UpstreamState     UpstreamState
 	UpstreamID        string
 	UpstreamPatientID string    // the upstream's patient GUID, if an agent booked
-	ManageEpoch       int64     // counts the manage links issued; a link of an older epoch does not work
+	ManageEpoch       int64     // counts the manage links issued; a link from an older epoch does not work
 	SeriesID          string    // the series that it was booked in; empty means none
 	VisitID           string    // the group visit that it is part of (several people in sequence); empty means none
 	ArrivedAt         time.Time `column:",null"` // when the patient arrived; zero if not yet, or not recorded
@@ -130,8 +130,8 @@ type AppointmentFilter struct {
 	Status       Status
 	Query        string // part of a name, an email address or a phone number; see SearchTerms
 	Upstream     UpstreamState
-	SeriesID     string // only appointments of this series
-	VisitID      string // only appointments of this visit
+	SeriesID     string // only appointments in this series
+	VisitID      string // only appointments in this visit
 	// UpstreamPatient is the patient's id in the practice-management system, in upper or lower case.
 	UpstreamPatient string
 	Cursor          string // as returned by the previous call
@@ -147,13 +147,13 @@ type AppointmentReader interface {
 	// did not create the cursor.
 	Appointments(ctx context.Context, f AppointmentFilter) (list []Appointment, next string, err error)
 
-	// Taken returns the confirmed appointments, overbooks included, of these specialists and resources whose slot or
-	// busy interval overlaps [from, to), ordered by specialist, then slot start, then seat.
+	// Taken returns the confirmed appointments, overbooked ones included, of these specialists and resources whose slot
+	// or busy interval overlaps [from, to), ordered by specialist, then slot start, then seat.
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
 
 	// BookedOnline returns the appointments that the public and agents booked at or after since, cancelled or not,
-	// newest first. It returns those of one specialist, or of all if specialistID is empty. limit works like
-	// AppointmentFilter.Limit.
+	// newest first. It returns those with one specialist, or with any specialist if specialistID is empty. limit works
+	// like AppointmentFilter.Limit.
 	BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]Appointment, error)
 
 	// LatestWebBooking returns this owner's latest web booking of this type that is still confirmed and was created at
@@ -178,13 +178,13 @@ type WebBooking struct {
 type AppointmentWriter interface {
 	// InsertAppointment adds a. The caller sets CreatedAt, UpdatedAt and Version; Version must be 1.
 	//
-	// It returns ErrSlotTaken if the guarantee refuses a: two confirmed, non-overbook appointments of one specialist
-	// never overlap, buffers included, unless they are different seats of the same group session. Two appointments that
-	// take the same resource never overlap.
+	// It returns ErrSlotTaken if the guarantee refuses a: two confirmed appointments for the same specialist never
+	// overlap, buffers included, unless one of them is overbooked or they are different seats in the same group
+	// session. Two appointments that take the same resource never overlap.
 	//
-	// It returns ErrDuplicate if the id exists. It returns ErrInvalid if the seat is outside the capacity; the type,
-	// the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an overbook
-	// takes a resource; or the interval is empty or reversed.
+	// It returns ErrDuplicate if the id already exists. It returns ErrInvalid if the seat is outside the capacity; the
+	// type, the specialist or a resource is unknown; the specialist is a resource; a resource is named twice; an
+	// overbooked appointment takes a resource; or the interval is empty or reversed.
 	InsertAppointment(ctx context.Context, a Appointment) error
 
 	// UpdateAppointment replaces every column of the row that has a's id and version, and stores a.Version+1. A move is

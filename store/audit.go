@@ -34,7 +34,7 @@ type AuditFilter struct {
 	Action   string   // a whole action, or a prefix ending in "."
 	Subjects []string // entries about one of these subjects; nil means any subject, and an empty list selects none
 	// Words contains one list of alternatives for each word of a search. An entry must contain at least one alternative
-	// of each list (AuditEntry.HasWords).
+	// from each list (AuditEntry.HasWords).
 	Words  [][]string
 	Cursor string
 	Limit  int // 1..500; 0 means 100
@@ -43,7 +43,7 @@ type AuditFilter struct {
 // MaxAuditScan is the maximum number of entries that one call of Audit with Words reads.
 const MaxAuditScan = 20_000
 
-// HasWords reports whether an entry contains at least one alternative of each list of words. It ignores case and
+// HasWords reports whether an entry contains at least one alternative from each list of words. It ignores case and
 // repeated spaces. It searches the subject, actor, action, reason, before and after, joined with spaces. So the
 // alternative ":ada " finds entries whose subject or actor has the id ada, and `"ada"` finds entries with that value.
 func (e *AuditEntry) HasWords(words [][]string) bool {
@@ -71,7 +71,7 @@ func fold(s string) string {
 
 // AuditReader reads entries, newest first.
 type AuditReader interface {
-	// Audit returns a page of the entries that f selects, and the cursor of the next page; an empty cursor means that
+	// Audit returns a page of the entries that f selects, and the cursor for the next page; an empty cursor means that
 	// this is the last page. With f.Words, it reads at most MaxAuditScan entries. So a page with a cursor can have
 	// fewer entries than f.Limit, or none.
 	Audit(ctx context.Context, f AuditFilter) (list []AuditEntry, next string, err error)
@@ -79,6 +79,7 @@ type AuditReader interface {
 
 // AuditWriter adds entries.
 type AuditWriter interface {
-	// AppendAudit adds an entry and its link. It returns ErrDuplicate if an entry with this id and instant exists.
+	// AppendAudit adds an entry and its link. It returns ErrDuplicate if an entry with this id and instant already
+	// exists.
 	AppendAudit(ctx context.Context, e AuditEntry) error
 }

@@ -31,8 +31,8 @@ type BusyCalendarWriter interface {
 	// PutBusyCalendar inserts or replaces by specialist. It returns ErrNotFound if there is no such specialist.
 	PutBusyCalendar(ctx context.Context, b BusyCalendar) error
 
-	// DeleteBusyCalendar removes the calendar of a specialist. It is idempotent. The blocks from the calendar are
-	// not deleted.
+	// DeleteBusyCalendar removes a specialist's calendar. It is idempotent. The blocks from the calendar are not
+	// deleted.
 	DeleteBusyCalendar(ctx context.Context, specialistID string) error
 
 	// PutBusyBlocks replaces a specialist's blocks from the calendar with the given ones. It reads only their ID,

@@ -20,7 +20,7 @@ type Row []any
 type CarriedTable struct {
 	Name  string
 	Key   string // columns, separated by commas
-	Begun bool   // an empty database already has rows of this table, which the copied rows replace
+	Begun bool   // an empty database already has rows in this table, which the copied rows replace
 }
 
 // Carried lists all tables of a clinic, each table after those that it references. Everything else belongs to the

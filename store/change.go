@@ -43,7 +43,7 @@ type Change struct {
 	Before, After *Taken
 
 	Stands  Taken  // of an appointment: its time after the change, confirmed or not
-	What    Kind   // the kind of change of an appointment
+	What    Kind   // the kind of change to an appointment
 	Version int64  // version of the appointment or session after the change
 	Owner   string // owner of the appointment or session; empty for staff
 	// of a session or a closure: the specialist, if there is one; of a sign-in: the user
@@ -74,8 +74,8 @@ const (
 	NounWaitlist   Noun = "waitlist" // an entry or an offer to it
 )
 
-// Kind is the kind of change of an appointment. It is derived from the row before and after, so no caller can omit
-// it or set the wrong one.
+// Kind is the kind of change to an appointment. It is derived from the row before and after, so no caller can omit it
+// or set the wrong one.
 type Kind string
 
 const (
@@ -104,7 +104,7 @@ func (a *Appointment) stands() Taken {
 	}
 }
 
-// ChangeOf returns the change of an appointment from before to after. before is nil for a new appointment.
+// ChangeOf returns the change to an appointment from before to after. before is nil for a new appointment.
 func ChangeOf(before, after *Appointment) Change {
 	c := Change{
 		Noun: NounAppointment, ID: after.ID, After: after.Takes(), Stands: after.stands(), What: kindOf(before, after),
@@ -116,7 +116,7 @@ func ChangeOf(before, after *Appointment) Change {
 	return c
 }
 
-// ChangeOfSession returns the change of an on-demand session whose state after the change is s.
+// ChangeOfSession returns the change to an on-demand session whose state after the change is s.
 func ChangeOfSession(s *Session) Change {
 	return Change{
 		Noun: NounSession, ID: s.ID, Version: s.Version, Owner: s.Owner, Assigned: s.SpecialistID,

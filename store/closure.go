@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Closure is an interval for which the practice-management system refused a booking of a specialist because the time is
-// taken there. The engine decides how long a closure is valid. The store keeps it until it is deleted.
+// Closure is an interval for which the practice-management system refused a booking with a specialist because the time
+// is taken there. The engine decides how long a closure is valid. The store keeps it until it is deleted.
 type Closure struct {
 	ID           string // id of the refused appointment
 	SpecialistID string

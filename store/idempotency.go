@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// IdempotencyRetention is how long the store keeps an answer.
+// IdempotencyRetention is how long the store keeps a response.
 const IdempotencyRetention = 24 * time.Hour
 
-// IdempotencyRecord is the answer to a successful write. It is committed with that write. If the client repeats the
-// request, it gets the stored answer.
+// IdempotencyRecord is the response to a successful write. It is committed with that write. If the client repeats the
+// request, it gets the stored response.
 type IdempotencyRecord struct {
 	Scope       string   // hash of the credential or client, and the route
 	Key         string   // as the caller sent it
 	Fingerprint [32]byte // SHA-256 of the request body
-	Status      int      // HTTP status of the answer
+	Status      int      // HTTP status of the response
 	Body        []byte
 	CreatedAt   time.Time
 }
 
-// IdempotencyReader reads stored answers.
+// IdempotencyReader reads stored responses.
 type IdempotencyReader interface {
 	// Recall returns the record of (scope, key) if it was created after notBefore. Errors: ErrNotFound.
 	Recall(ctx context.Context, scope, key string, notBefore time.Time) (IdempotencyRecord, error)
 }
 
-// IdempotencyWriter stores answers.
+// IdempotencyWriter stores responses.
 type IdempotencyWriter interface {
-	// Remember stores r. It replaces a record of the same scope and key that is older than IdempotencyRetention at
-	// r.CreatedAt. It returns ErrDuplicate if a newer record exists: another request was answered first, and this write
-	// must not take place.
+	// Remember stores r. It replaces a record with the same scope and key that is older than IdempotencyRetention at
+	// r.CreatedAt. It returns ErrDuplicate if there already is a newer record: another request got a response first,
+	// and this write must not take place.
 	Remember(ctx context.Context, r IdempotencyRecord) error
 
 	// ForgetAnswers removes up to limit records created before the instant and returns how many.

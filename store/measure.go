@@ -49,14 +49,14 @@ func (d *Durations) Counts() (c DurationCounts) {
 
 // Measurements holds what a backend has measured since it was opened.
 type Measurements struct {
-	Writes   DurationCounts // Write, from the call to its answer: the wait for a turn, the transaction and its commit
+	Writes   DurationCounts // Write, from the call to its return: the wait for a turn, the transaction and its commit
 	Commits  DurationCounts // the commit of each batch, until it is durable
 	Bytes    int64          // size of the database, without its log; 0 if unknown
 	LogBytes int64          // size of the write-ahead log
 }
 
-// Measured is an optional interface of a Store that measures itself. A caller must work without it.
+// Measured is an optional interface of a Store that collects measurements. A caller must work without it.
 type Measured interface {
-	// Measurements reads memory and the file system only: it never waits for a write.
+	// Measurements reads only memory and the file system: it never waits for a write.
 	Measurements() Measurements
 }

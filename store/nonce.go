@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// NonceUse is the use of a single-use booking token. It commits with the appointment booked with the token. A use
+// NonceUse is the use of a single-use booking token. It is committed with the appointment booked with the token. A use
 // without an appointment records something else that works only once or no longer works: a sign-in at an identity
 // provider, or the revoked address of an appointment's calendar.
 type NonceUse struct {
@@ -23,7 +23,7 @@ type NonceReader interface {
 
 // NonceWriter uses and frees nonces.
 type NonceWriter interface {
-	// UseNonce records u, the only use of its nonce. It returns ErrDuplicate if the nonce was used before.
+	// UseNonce records u, the only use of its nonce. It returns ErrDuplicate if the nonce has been used before.
 	UseNonce(ctx context.Context, u NonceUse) error
 	// FreeNonces makes the nonces used for this appointment usable again.
 	FreeNonces(ctx context.Context, appointmentID string) error

@@ -58,7 +58,7 @@ type Operation struct {
 	AttemptedAt   time.Time `column:",null"` // when the last attempt began; recorded before the request was sent
 	FinishedAt    time.Time `column:",null"`
 	Deadline      time.Time `column:",null"` // no attempt begins after it; zero = none
-	StartTime     time.Time `column:",null"` // the appointment's slot start, so that a person recognizes the operation
+	StartTime     time.Time `column:",null"` // the appointment's slot start, which helps a person recognize it
 	LastError     string    // readable text; never personal data or secrets
 	Result        string    // the remote server's id for the result, such as an appointment GUID
 	// Payload is one JSON value, or empty. A queue may store the value in a different form: spaces and the order of

@@ -3,7 +3,7 @@ package store
 import "context"
 
 // OutboxReader reads the outbox: the outbound operations that are not finished. The database and the queue cannot
-// commit together. The outbox commits with the appointment, and the queue can always be rebuilt from the outbox.
+// commit together. The outbox is committed with the appointment, and the queue can always be rebuilt from the outbox.
 type OutboxReader interface {
 	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.
 	Outbox(ctx context.Context, after string, limit int) ([]Operation, error)
@@ -14,7 +14,7 @@ type OutboxReader interface {
 
 // OutboxWriter changes the outbox.
 type OutboxWriter interface {
-	// Promise adds op to the outbox. It returns ErrDuplicate if the id exists.
+	// Promise adds op to the outbox. It returns ErrDuplicate if the id already exists.
 	Promise(ctx context.Context, op Operation) error
 
 	// Fulfil removes an operation that reached a final state. It is idempotent.

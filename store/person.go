@@ -37,8 +37,8 @@ type Erased struct {
 	Sessions     int
 	Requests     int // booking requests removed
 	Waitlist     int // waiting-list entries removed
-	Notes        int // removed notes of the desk about the person
-	Links        int // removed links to other identities of the person
+	Notes        int // the desk's notes about the person, removed
+	Links        int // links to the person's other identities, removed
 	// OperationIDs are the operations whose copies in the queue must be blanked too.
 	OperationIDs []string
 }
@@ -55,17 +55,17 @@ func (e *Erased) Add(o Erased) {
 // PersonEraser erases people.
 type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time). It also
-	// blanks the person's traces in outbox payloads (except webhooks, see Traces.InOperation), idempotency answers,
+	// blanks the person's traces in outbox payloads (except webhooks, see Traces.InOperation), idempotency records,
 	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links, agent
-	// sessions and states for undo. Erased does not count the last two. at is the current time. A store that has its
+	// sessions and saved undo states. Erased does not count the last two. at is the current time. A store that has its
 	// own files also removes the blanked data from its files before it returns, and later retries the files that it
 	// could not clean. In a database server, no query finds the data any more; the server's operator is responsible for
 	// its files.
 	//
 	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the appointments
 	// last, so that repeating an interrupted erasure finds everything that is left. last runs in the final transaction
-	// and receives the counts, so that a record of the erasure commits with its last step. The rules of Store.Write
-	// apply to last.
+	// and receives the counts, so that a record of the erasure is committed with the last step. The rules of
+	// Store.Write apply to last.
 	//
 	// It returns ErrInvalid if p does not identify a person in exactly one way. ctx limits all steps except the final
 	// one.
@@ -169,13 +169,14 @@ type PersonReader interface {
 	Patients(ctx context.Context, specialistID string, each func(PatientAt)) error
 
 	// FindPeople calls each with every spelling of a person that q matches, in the order of FoundPerson.Compare, until
-	// each returns false. It searches and counts the appointments of one specialist, or of all if specialistID is
-	// empty. It returns the same people as a scan of Patients with q.Match. It reads one snapshot of the database: the
-	// index, and the appointments that are not in the index yet (PeopleIndexed).
+	// each returns false. It searches and counts the appointments with one specialist, or with any specialist if
+	// specialistID is empty. It finds the same people as a scan of Patients with q.Match. It reads one snapshot of the
+	// database: the index, and the appointments that are not in the index yet (PeopleIndexed).
 	FindPeople(ctx context.Context, q PersonQuery, specialistID string, each func(FoundPerson) bool) error
 
-	// AppointmentsNamed lists at most limit appointments of people with this name, by start and id. name is folded. It
-	// lists those of one specialist, or of all if specialistID is empty. Like FindPeople, it uses the index.
+	// AppointmentsNamed lists at most limit appointments for people with this name, by start and id. name is folded. It
+	// lists those with one specialist, or with any specialist if specialistID is empty. Like FindPeople, it uses the
+	// index.
 	AppointmentsNamed(ctx context.Context, name, specialistID string, limit int) ([]Appointment, error)
 
 	// PeopleIndexed returns how many appointments are in the index of people, and how many are not yet. Both numbers
@@ -198,7 +199,7 @@ type PersonWriter interface {
 	// same transaction.
 	IndexPeople(ctx context.Context, limit int) error
 
-	// InsertPersonNote and InsertPersonLink add one row. They return ErrDuplicate if the id exists.
+	// InsertPersonNote and InsertPersonLink add one row. They return ErrDuplicate if the id already exists.
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error
 

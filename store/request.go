@@ -45,7 +45,7 @@ type RequestReader interface {
 
 // RequestWriter changes booking requests.
 type RequestWriter interface {
-	// InsertBookingRequest adds r. It returns ErrDuplicate if its id exists.
+	// InsertBookingRequest adds r. It returns ErrDuplicate if r's id already exists.
 	InsertBookingRequest(ctx context.Context, r BookingRequest) error
 	// DeclineBookingRequest sets an open request to declined. It returns ErrNotFound if no open request has the id.
 	DeclineBookingRequest(ctx context.Context, id string) error

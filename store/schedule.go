@@ -25,7 +25,7 @@ type AppointmentType struct {
 	Name                string
 	Description         string
 	DurationMinutes     int // 1..1440
-	SlotStepMinutes     int // 1..1440; time between two starts, counted from each window's start
+	SlotStepMinutes     int // 1..1440; minutes between two starts, counted from each window's start
 	BufferBeforeMinutes int
 	BufferAfterMinutes  int
 	MinNoticeMinutes    int // minimum time from now to a bookable start

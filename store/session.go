@@ -34,7 +34,7 @@ type Session struct {
 	RequestedAt time.Time
 	AcceptedAt  time.Time `column:",null"`
 	EndedAt     time.Time `column:",null"`
-	ExpiresAt   time.Time `column:",null"` // when an unanswered request expires
+	ExpiresAt   time.Time `column:",null"` // when a request that no specialist has accepted expires
 	UpdatedAt   time.Time
 	Version     int64
 }

@@ -1,9 +1,9 @@
 // Package store defines the durable record of Holdfast: its nouns and the two contracts of its backends.
 //
 // It imports the standard library only. Store is the database of record (appointments, the schedule they are booked
-// from, credentials, and the rows that must commit together with an appointment). Queue is the list of outbound calls
-// still to be made. Each backend is a directory below this one. Its tests call package storetest, which checks both
-// contracts.
+// from, credentials, and the rows that must be committed together with an appointment). Queue is the list of outbound
+// calls still to be made. Each backend is a directory below this one. Its tests call package storetest, which checks
+// both contracts.
 //
 // # Reading and writing
 //
@@ -20,13 +20,12 @@
 // Instants are UTC with millisecond precision: every backend truncates its inputs and returns UTC. Local dates and
 // times of day are wall-clock values. They have no meaning without the zone of their clinic or specialist.
 //
-// Text is valid UTF-8 without NUL: every backend replaces other bytes with U+FFFD, in rows and in look-ups (see
-// Text).
+// Text is valid UTF-8 without NUL: every backend replaces other bytes with U+FFFD, in rows and in look-ups (see Text).
 //
 // # Errors
 //
-// Methods return the sentinels below, possibly wrapped; use errors.Is. Any other error is a fault of the storage
-// itself and wraps ErrUnavailable, or ErrFull if the disk is full.
+// Methods return the sentinels below, possibly wrapped; use errors.Is. Any other error is a fault in the storage itself
+// and wraps ErrUnavailable, or ErrFull if the disk is full.
 package store
 
 import (
@@ -81,13 +80,13 @@ type Store interface {
 	// returns ErrTrial. Errors: ErrTrial, ErrOverloaded, ErrFull, ErrUnavailable, ErrClosed.
 	Write(ctx context.Context, fn func(Tx) error) error
 
-	// Check reads the whole database and verifies its invariants: the guarantee, references, index and file
-	// integrity, and the audit chain. It returns nil, or an error that lists every violation. Of the violations in the
-	// audit chain, it lists only the first.
+	// Check reads the whole database and verifies its invariants: the guarantee, references, index and file integrity,
+	// and the audit chain. It returns nil, or an error that lists every violation. For the audit chain, it lists only
+	// the first violation.
 	Check(ctx context.Context) error
 
 	// Backup writes an intact copy of the database to path while the store is in use. It returns ErrDuplicate if path
-	// exists.
+	// already exists.
 	Backup(ctx context.Context, path string) error
 
 	// ID returns the id of this database. It stays the same across restarts, backups and restores.

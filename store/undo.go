@@ -6,7 +6,7 @@ import (
 )
 
 // UndoState is the state of an appointment before a cancellation or a move that the actor can still undo. It contains
-// no patient data, but the reason for an overbook is free text.
+// no patient data, but the reason for overbooking is free text.
 type UndoState struct {
 	AppointmentID string
 	// Version is the version that the change gave to the appointment. While the appointment still has this version, the
@@ -29,7 +29,7 @@ type UndoState struct {
 	VisitID           string
 }
 
-// UndoReader reads states before changes.
+// UndoReader reads saved undo states.
 type UndoReader interface {
 	// UndoState returns the state before the change that gave an appointment this version. It returns ErrNotFound if
 	// that change cannot be undone, or the row was deleted.
@@ -39,10 +39,10 @@ type UndoReader interface {
 	UndoStates(ctx context.Context, changeID string) ([]UndoState, error)
 }
 
-// UndoWriter records states before changes. PersonEraser deletes those of an erased person's appointments.
+// UndoWriter records undo states. PersonEraser deletes those of an erased person's appointments.
 type UndoWriter interface {
-	// InsertUndoState adds u. It returns ErrDuplicate if there is a state for this appointment and version. It returns
-	// ErrInvalid if there is no such appointment.
+	// InsertUndoState adds u. It returns ErrDuplicate if there already is a state for this appointment and version. It
+	// returns ErrInvalid if there is no such appointment.
 	InsertUndoState(ctx context.Context, u UndoState) error
 	// ForgetUndoStates deletes up to limit states that expired before the instant, and returns how many.
 	ForgetUndoStates(ctx context.Context, before time.Time, limit int) (int, error)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WaitlistEntry is a patient who waits for a time of one appointment type.
+// WaitlistEntry is a patient who is waiting for a time for one appointment type.
 type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
@@ -130,14 +130,14 @@ type WaitlistReader interface {
 
 // WaitlistWriter changes the waiting list.
 type WaitlistWriter interface {
-	// InsertWaitlistEntry adds e. It returns ErrDuplicate if its id exists.
+	// InsertWaitlistEntry adds e. It returns ErrDuplicate if e's id already exists.
 	InsertWaitlistEntry(ctx context.Context, e WaitlistEntry) error
 	// MoveWaitlistEntry moves an entry from one status to another. It returns ErrNotFound if no entry has the id and
 	// that status.
 	MoveWaitlistEntry(ctx context.Context, id string, from, to WaitlistStatus, at time.Time) error
 
-	// InsertWaitlistOffer adds an open offer. It returns ErrDuplicate if its id exists, its entry already has an open
-	// offer, or the same seat is in another open offer.
+	// InsertWaitlistOffer adds an open offer. It returns ErrDuplicate if o's id already exists, its entry already has
+	// an open offer, or the same seat is in another open offer.
 	InsertWaitlistOffer(ctx context.Context, o WaitlistOffer) error
 	// EndWaitlistOffer moves an open offer to its final status. It returns ErrNotFound if no open offer has the id.
 	EndWaitlistOffer(ctx context.Context, id string, to OfferStatus, at time.Time) error

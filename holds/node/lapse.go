@@ -99,7 +99,7 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 		// Events received from here on schedule their own sweep; this sweep covers everything before that.
 		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
-		// an in-doubt hold that is slow to resolve must be available to another node after its lease has expired
+		// An in-doubt hold that is slow to resolve must be available to another node after its lease has expired.
 		if s.Asking() {
 			take = 0
 		}

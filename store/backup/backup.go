@@ -88,7 +88,7 @@ type Options struct {
 	Zone func() *time.Location
 	// DatabaseBytes returns the size of the database, if it is known.
 	DatabaseBytes func() (bytes uint64, known bool)
-	// Notify emails the clinic that no backup has succeeded since last, and the reason.
+	// Notify emails the clinic to say that no backup has succeeded since last, and why.
 	Notify func(ctx context.Context, last time.Time, reason string) error
 }
 

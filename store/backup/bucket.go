@@ -42,7 +42,7 @@ var (
 	regionName   = regexp.MustCompile(`^[a-z0-9-]+$`)
 )
 
-// parseBucket returns the shortest form of s3://bucket/prefix/, or an error if it is invalid.
+// parseBucket returns the shortest form of s3://bucket/prefix/, or an error if v is not a valid bucket name.
 func parseBucket(v string) (string, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(v, bucketScheme), "/")
 	prefix = strings.Trim(prefix, "/")

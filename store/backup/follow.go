@@ -75,7 +75,7 @@ type Follower struct {
 	slow        *time.Timer // runs while the Follower waits for the destination
 	chain       *chain      // nil means none
 	retryAt     time.Time   // when the next chain may be started
-	full        error       // the last error of starting a chain if the disk was full
+	full        error       // the last error from starting a chain, if the disk was full
 	failing     bool
 	loggedAt    time.Time
 	undeletedAt time.Time // when the log last reported an expired chain that was not deleted

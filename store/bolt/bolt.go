@@ -2,10 +2,11 @@
 //
 // # Writing
 //
-// One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and answers
-// them. The next batch gathers while the goroutine waits for the disk, so a single caller waits only for the disk.
-// (With DB.Batch, bbolt's own batching, a single caller waits for a delay.) A request that fails gets its own error and
-// does not affect the other requests. At most Options.Waiting requests wait; further requests get store.ErrOverloaded.
+// One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and returns
+// their outcomes. The next batch gathers while the goroutine waits for the disk, so a single caller waits only for the
+// disk. (With DB.Batch, bbolt's own batching, a single caller waits for a delay.) A request that fails gets its own
+// error and does not affect the other requests. At most Options.Waiting requests wait; further requests get
+// store.ErrOverloaded.
 //
 // # The file
 //
@@ -102,7 +103,7 @@ type Queue struct {
 	requests chan *request
 	gate     sync.RWMutex // guards closed; a request is sent under the read lock
 	closed   bool
-	stopped  chan struct{} // closed when the writer has answered its last request
+	stopped  chan struct{} // closed when the writer has finished its last request
 	broken   atomic.Pointer[error]
 }
 

@@ -41,7 +41,7 @@ var (
 type tables struct {
 	tx      *bbolt.Tx
 	buckets map[[2]string]*bbolt.Bucket
-	delta   map[string]int64 // changes of the counts, written once by flush
+	delta   map[string]int64 // changes to the counts, written once by flush
 	changed bool             // something was written
 }
 

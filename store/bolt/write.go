@@ -97,8 +97,8 @@ func (b *batch) gather(waiting <-chan *request) {
 	}
 }
 
-// run is the writer's goroutine. It takes all waiting requests, commits them with one fsync and answers them. It ends
-// when the channel of requests is closed and empty.
+// run is the writer's goroutine. It takes all waiting requests, commits them with one fsync and returns their outcomes.
+// It ends when the channel of requests is closed and empty.
 func (q *Queue) run() {
 	defer close(q.stopped)
 	for first := range q.requests {
@@ -112,8 +112,8 @@ func (q *Queue) run() {
 	}
 }
 
-// commit runs a batch and answers all of its requests. If a request fails after it wrote something, commit answers that
-// request and runs the others again without it.
+// commit runs a batch and returns the outcome of each of its requests to its caller. If a request fails after it wrote
+// something, commit returns the error to that caller and runs the other requests again.
 func (q *Queue) commit(b *batch) {
 	for len(b.list) > 0 {
 		failed, err := q.attempt(b)

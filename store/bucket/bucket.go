@@ -3,8 +3,8 @@
 // # Atomicity
 //
 // An object is either complete or missing. Put signs the SHA-256 of the content, and the service compares it before it
-// answers. A caller that wants its own proof can read the object back. Objects cannot be renamed. So if several objects
-// belong together, write last the object whose existence means that all of them exist.
+// responds. A caller that wants its own proof can read the object back. Objects cannot be renamed. So if several
+// objects belong together, write last the object whose existence means that all of them exist.
 //
 // # Failures
 //
@@ -399,7 +399,7 @@ func (w *watched) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// refused converts an error answer of the service to an *Error.
+// refused converts an error response from the service to an *Error.
 func (b *Bucket) refused(c call, answer *http.Response, body io.Reader) error {
 	e := &Error{Status: answer.StatusCode}
 	text, _ := io.ReadAll(io.LimitReader(body, maxAnswer))

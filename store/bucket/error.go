@@ -24,15 +24,15 @@ var (
 	ErrElsewhere = errors.New("the bucket is in another region")
 	// ErrNotSent means that no request was made, because the content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
-	// ErrUnreachable means that there was no answer, or no valid S3 answer.
+	// ErrUnreachable means that there was no response, or no valid S3 response.
 	ErrUnreachable = errors.New("no answer")
 )
 
-// Error is an error answer of the service, or a missing answer. It wraps one of the sentinels above, store.ErrNotFound
-// if the object does not exist, or store.ErrFull if there is no space. Its text contains no secret key and no
-// signature.
+// Error is an error response from the service, or a missing response. It wraps one of the sentinels above,
+// store.ErrNotFound if the object does not exist, or store.ErrFull if there is no space. Its text contains no secret
+// key and no signature.
 type Error struct {
-	Status int    `xml:"-"` // if it is 0, there was no answer
+	Status int    `xml:"-"` // if it is 0, there was no response
 	Code   string // the service's error code, such as AccessDenied
 	Region string // region of the bucket, if the service reports it
 
@@ -61,7 +61,7 @@ func Refused(err error) bool {
 	return errors.Is(err, ErrNotSent) || errors.As(err, &e) && !e.unsure && e.isRefusal() && !e.mayPass()
 }
 
-// isRefusal reports whether the answer proves that this try had no effect. A status such as 500 or 504 does not prove
+// isRefusal reports whether the response proves that this try had no effect. A status such as 500 or 504 does not prove
 // it.
 func (e *Error) isRefusal() bool {
 	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
@@ -82,7 +82,7 @@ func (e *Error) mayPass() bool {
 		"XAmzContentSHA256Mismatch"}, e.Code)
 }
 
-// lost returns the error for a call that got no complete answer.
+// lost returns the error for a call that got no complete response.
 func (b *Bucket) lost(err error) error {
 	return &Error{words: fmt.Sprintf("there was no complete response from %s: %s", b.host(), plain(err)),
 		kind: ErrUnreachable, cause: err}
@@ -106,7 +106,7 @@ func (b *Bucket) host() string {
 	return host
 }
 
-// say sets the kind and the text of the error from the service's answer.
+// say sets the kind and the text of the error from the service's response.
 func (e *Error) say(b *Bucket, c call) {
 	switch e.Code {
 	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":

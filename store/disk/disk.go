@@ -34,7 +34,7 @@ func Replace(path string, text []byte) error {
 	return Sync(filepath.Dir(path))
 }
 
-// Copy writes a durable copy of a file. It returns an error if the target exists.
+// Copy writes a durable copy of a file. It returns an error if the target already exists.
 func Copy(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -8,7 +8,7 @@
 // # Checks
 //
 // If a connection has been idle for more than two seconds, the pool pings it before it lends it, and replaces it if the
-// ping fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It
+// ping fails. It closes a connection that is returned broken, in the middle of a response or inside a transaction. It
 // does not lend a connection that is older than one hour. Within the next minute, it closes such a connection, and any
 // connection that has been idle for 30 minutes.
 package pool
@@ -90,8 +90,8 @@ type Lent[C Conn] struct {
 // Conn returns the connection.
 func (l Lent[C]) Conn() C { return l.resource.Value() }
 
-// Release returns the connection to the pool. If it cannot serve the next caller, the pool closes it and then frees
-// its place.
+// Release returns the connection to the pool. If the connection cannot serve the next caller, the pool closes it and
+// then frees its slot.
 func (l Lent[C]) Release() {
 	c := l.resource.Value()
 	if c.IsClosed() || c.IsBusy() || c.TxStatus() != 'I' {
@@ -101,7 +101,7 @@ func (l Lent[C]) Release() {
 	l.resource.Release()
 }
 
-// Drop removes the connection from the pool and frees its place immediately. The pool neither closes it nor waits for
+// Drop removes the connection from the pool and frees its slot immediately. The pool neither closes it nor waits for
 // it.
 func (l Lent[C]) Drop() { l.resource.Hijack() }
 
@@ -134,7 +134,7 @@ func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
 func isOld[C Conn](r *puddle.Resource[C]) bool { return time.Since(r.CreationTime()) > lifetime }
 
 // ping reports whether a connection is alive. If the caller's ctx ends first, ping returns the error of ctx
-// immediately. A goroutine then waits for the answer and returns the connection to the pool, because cancelling the
+// immediately. A goroutine then waits for the response and returns the connection to the pool, because cancelling the
 // ping would break the connection.
 func ping[C Conn](ctx context.Context, r *puddle.Resource[C]) (alive bool, err error) {
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// batch is the open transaction of one group commit, on the writer's connection. A statement whose answer is not needed
-// immediately (BEGIN, SAVEPOINT, an audit entry) waits and is sent together with the next statement whose answer is
+// batch is the open transaction of one group commit, on the writer's connection. A statement whose result is not needed
+// immediately (BEGIN, SAVEPOINT, an audit entry) waits and is sent together with the next statement whose result is
 // needed. So a booking needs few round trips.
 //
 // Each request runs in the savepoint "request". After an error, PostgreSQL refuses every statement of the transaction
@@ -53,7 +53,7 @@ func newBatch(c *conn, at server, last int64) *batch {
 	b.waiting = []*statement{
 		stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)),
-		// This assigns a number to the transaction. The batch needs it if the answer to COMMIT is lost.
+		// This assigns a number to the transaction. The batch needs it if the response to COMMIT is lost.
 		asks(func(r *row) { b.xid = r.Text() }, `SELECT pg_current_xact_id()::text`),
 		asks(func(r *row) { b.missed = append(b.missed, scanChange(r)) }, changesAfter, last),
 		asks(func(*row) { b.behind = true }, prunedAfter, last),
@@ -154,7 +154,7 @@ func (b *batch) end(outcome error) error {
 	switch {
 	case b.fault != nil:
 	case !b.saved:
-		b.waiting = b.waiting[:b.begun] // nothing of the request was sent
+		b.waiting = b.waiting[:b.begun] // nothing from the request was sent
 	case outcome != nil:
 		b.waiting = []*statement{stmt(rollbackTo), stmt(release)}
 	default:

@@ -10,7 +10,7 @@ import (
 
 // feed passes the changes committed by any node to the followers of this node, in commit order.
 //
-// It has two sources: the writer, between its commit and its answers, and follow, which receives the changes of other
+// It has two sources: the writer, between its commit and its responses, and follow, which receives the changes of other
 // nodes. Both sources can deliver the same change. The feed passes it on only once, because it skips numbers that it
 // has already passed on. The changes are in the order of their numbers, which are assigned under the order lock. So a
 // reader that sees one committed change also sees all earlier ones.
@@ -97,7 +97,7 @@ func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Chan
 	return nil
 }
 
-// newer returns the changes of a sorted list with a greater number.
+// newer returns the changes in a sorted list whose number is greater than after.
 func newer(list []store.Change, after int64) []store.Change {
 	for i := range list {
 		if list[i].Number > after {
@@ -161,7 +161,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	return errRewound
 }
 
-// take passes the new changes of a list, which is sorted by number, to the followers.
+// take passes the new changes in a list, which is sorted by number, to the followers.
 func (f *feed) take(changes []store.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

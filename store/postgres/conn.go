@@ -45,7 +45,7 @@ func asks(each func(*row), text string, args ...any) *statement {
 	return &statement{text: text, args: args, each: each}
 }
 
-// exchange sends all statements together and reads all answers. It stops at the first failure and returns its error,
+// exchange sends all statements together and reads all results. It stops at the first failure and returns its error,
 // untranslated, and the index of the failed statement.
 func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err error) {
 	p := c.pg.StartPipeline(ctx)
@@ -253,7 +253,7 @@ func isCut(err error) bool {
 	return err != nil && !pgconn.Timeout(err) && (!errors.As(err, &e) || e.Severity != "ERROR")
 }
 
-// isServers reports whether err is the server's answer to a statement. The connection is then still usable.
+// isServers reports whether err is the server's response to a statement. The connection is then still usable.
 func isServers(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Severity == "ERROR"

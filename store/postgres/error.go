@@ -88,7 +88,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &e) && e.Code == codeLockTimeout
 }
 
-// refusal reports whether the schema refused this one statement. Any other error is a fault of the server or of this
+// refusal reports whether the schema refused this one statement. Any other error is a fault in the server or in this
 // program.
 func refusal(err error) bool {
 	var e *pgconn.PgError

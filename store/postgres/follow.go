@@ -61,8 +61,8 @@ var ErrInUse = errors.New("another node is serving from this database")
 // one takes it exclusively; other nodes share it.
 const aloneLock = orderLock + 2
 
-// liveLock is the class of the advisory locks that nodes use to publish the place of their live state. Nodes with the
-// same place share the same lock.
+// liveLock is the class of the advisory locks that nodes use to publish where their live state is stored. Nodes with
+// the same location share the same lock.
 const liveLock = 1215261760
 
 // A node takes its own lock first and then searches for nodes with a different one. If two nodes start at the same
@@ -123,8 +123,8 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	}
 }
 
-// agree reports whether all other nodes have their live state in the same place as this one. If not, agree releases the
-// locks that this node took.
+// agree reports whether all other nodes store their live state in the same location as this one. If not, agree releases
+// the locks that this node took.
 func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	if s.alone || s.live == "" {
 		return true, nil

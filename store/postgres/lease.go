@@ -13,7 +13,7 @@ import (
 )
 
 // heldSet holds the ids of the operations that this node is attempting. It does not include an operation whose Take got
-// no answer, so the lease of that operation expires.
+// no response, so the lease of that operation expires.
 type heldSet struct {
 	mu  sync.Mutex
 	ids map[string]bool

@@ -164,7 +164,7 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		return err
 	case !known:
 		return fmt.Errorf("operation %s: %w", op.ID, store.ErrNotFound)
-	case !changed && q.stored(ctx, op): // an earlier call stored it, and its answer was lost
+	case !changed && q.stored(ctx, op): // an earlier call stored it, and its response was lost
 		q.held.remove(op.ID)
 		return nil
 	case !changed:

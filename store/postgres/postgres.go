@@ -16,11 +16,11 @@
 // transaction has a deadline on the server (Options.Timeout). So if a node crashes or hangs, the server releases its
 // lock within that time.
 //
-// # A lost answer
+// # A lost response
 //
-// If the connection breaks between COMMIT and its answer, the writer reads the outcome of the transaction from the
-// server on another connection (unknown.go). It does not answer any caller before it has the outcome. If the server is
-// unreachable, the error states that the outcome is unknown.
+// If the connection breaks between COMMIT and its response, the writer reads the outcome of the transaction from the
+// server on another connection (unknown.go). It does not respond to any caller before it has the outcome. If the server
+// is unreachable, the error states that the outcome is unknown.
 //
 // # The guarantee
 //
@@ -70,8 +70,8 @@ type Options struct {
 	// another node is running. Set it if the live state is in this process's memory. If another node takes the place of
 	// this one, this one calls OnFatal.
 	Alone bool
-	// Live names the place of the live state. All nodes on a database must use the same place. A node that names a
-	// different place gets ErrInUse: with different places, one node could book the time that another node holds.
+	// Live identifies where the live state is stored. All nodes on a database must use the same value. A node with a
+	// different value gets ErrInUse: with different locations, one node could book the time that another node holds.
 	Live string
 	// OnFatal is called once, when this process can no longer follow the database: it was disconnected for so long that
 	// the changes it missed have been deleted, or another node took its place. OnFatal must not block. It should make
@@ -260,7 +260,7 @@ func newServer(o Options) (server, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// If one of several hosts does not answer, there must be enough time left for the others.
+	// If one of several hosts does not respond, there must be enough time left for the others.
 	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 ||
 		config.ConnectTimeout > most {
 		config.ConnectTimeout = most

@@ -118,7 +118,7 @@ const ownData = "holdfast"
 // newPool returns a pool of size connections. prepare, if not nil, prepares each connection for its first use.
 func newPool(at server, size int, prepare func(context.Context, *conn) error) (*pool, error) {
 	conns, err := connpool.New(size, func(ctx context.Context) (*pgconn.PgConn, error) {
-		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // the configuration limits its duration
+		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // its configuration limits how long this takes
 		if err != nil || prepare == nil {
 			return pg, err
 		}

@@ -44,8 +44,8 @@ func (t *tx) Exec(text string, args ...any) (int64, error) {
 	return s.changed, err
 }
 
-// Later implements table.Writer. The statement is sent with the next one that needs an answer. If the server refuses
-// it, the whole request fails: the next call returns the error, or Write does.
+// Later implements table.Writer. The statement is sent with the next one that needs a result. If the server refuses it,
+// the whole request fails: the next call returns the error, or Write does.
 func (t *tx) Later(text string, args ...any) error {
 	if t.over {
 		return errTxOver

@@ -13,10 +13,10 @@ import (
 // If the response to a COMMIT is lost, the outcome is unknown to this process. The server stores the outcome under the
 // number of the transaction, and this process reads it on another connection.
 
-// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT failed with cause. If resolve returns
+// resolve looks up the outcome of transaction xid on a timeline, whose COMMIT failed with cause. If resolve returns
 // nil, the transaction was committed and has reached the standby that commits wait for, if there is one. Otherwise the
-// error states that nothing was written, or that the outcome is unknown. The outcome is unknown if no server answers in
-// time, and after a failover or a crash: the new server may not have the transaction and may give its number to a
+// error states that nothing was written, or that the outcome is unknown. The outcome is unknown if no server responds
+// in time, and after a failover or a crash: the new server may not have the transaction and may give its number to a
 // different one.
 func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) error {
 	ctx, cancel := s.bounded(context.Background())
@@ -77,7 +77,7 @@ var errOtherHistory = errors.New("the server has restarted since then, or anothe
 // timelineOf identifies the server's history by its timeline, its start time and the last reset of its statistics. The
 // promotion of a standby begins a new timeline. After a crash, the server assigns the numbers of unwritten transactions
 // again. If the postmaster survives the crash, only the statistics are reset. timelineOf returns "" if the server does
-// not answer.
+// not respond.
 func timelineOf(ctx context.Context, c *conn) string {
 	text, err := oneOn(ctx, c, (*row).Text, `
 		SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || pg_postmaster_start_time() || ' ' ||

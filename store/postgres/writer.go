@@ -15,7 +15,7 @@ import (
 const maxBatch = 256
 
 // writer changes the database with group commit. One goroutine takes all queued requests, runs each in its own
-// savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for further
+// savepoint of one transaction (batch.go), and returns their outcomes after the one commit. It never waits for further
 // requests.
 //
 // Two rules isolate the requests in a batch from each other. If a constraint refuses a statement of the request, or its
@@ -39,7 +39,7 @@ type writer struct {
 	conn     *conn
 	timeline string // timeline of conn
 	batch    *batch
-	members  []*store.WriteCall // the requests whose answers wait for the commit
+	members  []*store.WriteCall // the requests whose outcomes wait for the commit
 	changes  []store.Change
 	current  *store.WriteCall // the request whose function runs now
 }
@@ -236,7 +236,7 @@ func (w *writer) finish() error {
 		if err := w.server.resolve(w.batch.xid, w.timeline, w.log, err); err != nil {
 			return err
 		}
-		if err := w.feed.catchUp(); err != nil { // the numbers of the changes were lost with the answer
+		if err := w.feed.catchUp(); err != nil { // the numbers of the changes were lost with the response
 			return fmt.Errorf("%w: %s to this node: it was committed but cannot be read back yet: %w",
 				store.ErrUnavailable, unknownOutcome, err)
 		}
@@ -252,7 +252,7 @@ func (w *writer) finish() error {
 	return nil
 }
 
-// answer answers every request in the batch.
+// answer returns the outcome of every request in the batch to its caller.
 func (w *writer) answer() {
 	for _, r := range w.members {
 		r.Answer()
@@ -260,7 +260,7 @@ func (w *writer) answer() {
 	w.members = nil
 }
 
-// abort ends the batch: it undoes everything and answers every request in it with cause.
+// abort ends the batch: it undoes everything and returns cause from every request in it.
 func (w *writer) abort(cause error) {
 	w.current = nil
 	if w.batch != nil && w.batch.sent {

@@ -28,7 +28,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	})
 }
 
-// copyInto writes the database of c to path, in full or not at all. It returns ErrDuplicate if path exists.
+// copyInto writes the database of c to path, in full or not at all. It returns ErrDuplicate if path already exists.
 func copyInto(ctx context.Context, c *conn, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)

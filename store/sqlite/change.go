@@ -10,9 +10,9 @@ import (
 
 // feed numbers committed changes and passes them to the followers, in commit order.
 //
-// The writer calls it between the commit and the answers, so a follower has received a change before the caller's Write
-// returns. The last number is stored in the database in the same commit. So the numbering continues after a restart,
-// and an older copy of the files can be distinguished from a newer one.
+// The writer calls it between the commit and the responses to the callers, so a follower has received a change before
+// the caller's Write returns. The last number is stored in the database in the same commit. So the numbering continues
+// after a restart, and an older copy of the files can be distinguished from a newer one.
 type feed struct {
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64

@@ -19,10 +19,9 @@ import (
 // With more than a few hundred requests, a shared fsync saves no noticeable time.
 const maxBatch = 256
 
-// writer changes the database with group commit. One goroutine takes all queued requests, runs them in one
-// transaction, and answers all of them after the one fsync. It never waits for further requests, so a single caller
-// does not wait for others. If no request is being written, the caller takes the turn and runs its request in its own
-// goroutine.
+// writer changes the database with group commit. One goroutine takes all queued requests, runs them in one transaction,
+// and returns their outcomes after the one fsync. It never waits for further requests, so a single caller does not wait
+// for others. If no request is being written, the caller takes the turn and runs its request in its own goroutine.
 //
 // Two rules isolate the requests in a batch from each other. If a constraint refuses a statement of a request, or its
 // function returns an error, the writer undoes that request. Usually the request has not written anything yet. If it
@@ -48,7 +47,7 @@ type writer struct {
 	commits store.Durations       // durations of COMMIT, which writes and syncs the log
 
 	// The fields below, and conn, belong to the goroutine that holds the turn.
-	batch   []*request     // the requests whose answers wait for the commit
+	batch   []*request     // the requests whose outcomes wait for the commit
 	changes []store.Change // the changes of the batch, in order
 	chain   chainEnd       // the head of the audit chain, including the batch
 	current *request       // the request whose function runs now
@@ -350,7 +349,7 @@ func (w *writer) call(r *request) (wrote bool, err error) {
 	return t.wrote, err
 }
 
-// abort ends the batch: it undoes everything and answers every request in it with cause.
+// abort ends the batch: it undoes everything and returns cause from every request in it.
 func (w *writer) abort(cause error) {
 	w.conn.fault = nil
 	w.conn.executed = 0

@@ -44,8 +44,8 @@ func busyCalendars(t *testing.T, s store.Store) {
 	want("replaced, and one deleted", ada)
 }
 
-// busyBlocks checks that PutBusyBlocks replaces all blocks from a calendar. Unchanged blocks keep their ids, and blocks
-// of the desk stay.
+// busyBlocks checks that PutBusyBlocks replaces all blocks from a calendar. Unchanged blocks keep their ids, and the
+// desk's blocks stay.
 func busyBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Millisecond)

@@ -207,7 +207,7 @@ func sameTaken(a, b *store.Taken) bool {
 	return *a == *b
 }
 
-// nounsAreTold changes one row of every noun that a process may cache, and expects a change of each noun in the feed.
+// nounsAreTold changes one row of every noun that a process may cache, and expects a change to each noun in the feed.
 func nounsAreTold(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()

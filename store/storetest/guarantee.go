@@ -87,7 +87,7 @@ func race(t *testing.T, s store.Store, n int, racer func(i int) store.Appointmen
 	return int(won.Load())
 }
 
-// pairs checks the guarantee on two appointments of one specialist, in both orders.
+// pairs checks the guarantee for two appointments with the same specialist, in both orders.
 func pairs(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i, test := range []struct {

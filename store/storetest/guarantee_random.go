@@ -110,7 +110,7 @@ func againstOracle(t *testing.T, s store.Store) {
 	}
 }
 
-// drawChange draws a new appointment, or a change of an appointment in all, within one day.
+// drawChange draws a new appointment, or a change to an appointment in all, within one day.
 func drawChange(r *rapid.T, specialistID string, all []store.Appointment) (a store.Appointment, isNew bool) {
 	kind := rapid.SampledFrom([]struct {
 		id    string

@@ -240,7 +240,7 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	}
 }
 
-// remember stores the answer to a request that changed a booking request or a waiting-list entry.
+// remember stores the response to a request that changed a booking request or a waiting-list entry.
 func remember(t *testing.T, tx store.Tx, id string, p store.Patient) error {
 	body, err := json.Marshal(map[string]any{"id": id, "patient": p})
 	return errors.Join(err, tx.Remember(t.Context(), store.IdempotencyRecord{Scope: "s", Key: id, Status: 200,

@@ -105,7 +105,7 @@ func resourcesKept(t *testing.T, s store.Store) {
 	}
 }
 
-// resourcePairs checks the guarantee on two appointments of two specialists that share a room.
+// resourcePairs checks the guarantee for two appointments with different specialists that share a room.
 func resourcePairs(t *testing.T, s store.Store) {
 	withRooms(t, s)
 	for i, test := range []struct {

@@ -83,7 +83,8 @@ func (t *Tx) blankOperations(ids []string) (int, error) {
 	return len(ids), nil
 }
 
-// removeAnswers reads each answer again before it deletes it, because the row may have been reused for another answer.
+// removeAnswers reads each saved response again before it deletes it, because the row may have been reused for another
+// response.
 func (t *Tx) removeAnswers(ctx context.Context, rows []int64, traces store.Traces) (n int, err error) {
 	for _, row := range rows {
 		found := false

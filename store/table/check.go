@@ -17,7 +17,7 @@ type Check struct {
 	Violation func(format string, args ...any)
 }
 
-// Rows verifies the guarantee of the specialists and the rules for single rows.
+// Rows verifies the guarantee for the specialists and the rules for single rows.
 func (c Check) Rows(ctx context.Context) error {
 	err := c.overlaps(ctx, "specialist", `
 		SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
@@ -118,7 +118,7 @@ func (c Check) none(ctx context.Context, rules []rule) error {
 	return nil
 }
 
-// busy holds the fields of a confirmed, non-overbook appointment that the guarantee depends on.
+// busy holds the fields on which the guarantee depends, of a confirmed appointment that is not overbooked.
 type busy struct {
 	id, specialistID, typeID               string
 	seat                                   int

@@ -19,7 +19,7 @@ type column struct {
 	name    string
 	offset  uintptr // offset of the field; only for a string or an instant
 	text    bool    // a string that is not NULL
-	instant bool    // in milliseconds
+	instant bool    // stored in milliseconds
 	null    bool    // the zero instant is NULL
 
 	value func(unsafe.Pointer) any  // the argument of an INSERT or UPDATE

@@ -17,8 +17,8 @@ import (
 const (
 	eraseRead  = 2000 // rows read by one query
 	eraseWrite = 200  // rows changed by one transaction
-	// eraseSlack is how far back the last transaction searches answers and operations. Their rows have no reliable
-	// order, because their instants come from the clocks of other callers.
+	// eraseSlack is how far back the last transaction searches saved responses and operations. Their rows have no
+	// reliable order, because their instants come from the clocks of other callers.
 	eraseSlack = time.Minute
 )
 
@@ -128,8 +128,8 @@ func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	return nil
 }
 
-// findRows adds the person's requests, waiting-list entries and offers to the traces. Answers and operations about them
-// may contain nothing else that identifies the person.
+// findRows adds the person's requests, waiting-list entries and offers to the traces. Saved responses and operations
+// about them may contain nothing else that identifies the person.
 func (e *erasure) findRows(ctx context.Context) error {
 	asked, err := rowsOf(ctx, e.Source, requests.name, e.person, e.known)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 var answers = nounOf[store.IdempotencyRecord]("idempotency_records", "scope, key")
 
-// remember replaces an answer that has expired, and no other.
+// remember replaces a saved response that has expired, and no other.
 var remember = answers.put + ` WHERE idempotency_records.created_at <= ?`
 
 // Recall implements store.IdempotencyReader.

@@ -13,7 +13,7 @@ import (
 
 // The index of people. It is derived from the appointments whose row number is at most people_index.indexed_to. Later
 // appointments are not in the index yet, and a search reads all of them. So a booking does not write to the index: the
-// engine calls IndexPeople for many appointments together. A change of an indexed appointment changes the index in the
+// engine calls IndexPeople for many appointments together. A change to an indexed appointment changes the index in the
 // same transaction.
 
 // Derived lists the tables of the index.
@@ -245,7 +245,7 @@ func (t *Tx) unindex(ctx context.Context, of store.Identity, row int64) error {
 	return nil
 }
 
-// reindex updates the index for a change of an appointment. Call it before the appointment's row is changed. to is the
+// reindex updates the index for a change to an appointment. Call it before the appointment's row is changed. to is the
 // new identity; the zero Identity means that the patient is erased.
 func (t *Tx) reindex(ctx context.Context, id string, to store.Identity, start time.Time) error {
 	a, err := one(ctx, t.source, scanSeen, `SELECT `+seenColumns+` FROM appointments

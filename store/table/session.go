@@ -19,7 +19,7 @@ func (r Reads) Session(ctx context.Context, id string) (store.Session, error) {
 func (r Reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
 	var where Conditions
 	if len(f.Statuses) > 0 {
-		// All statuses are one argument, so that the text does not depend on their number.
+		// All statuses are one argument, so that the SQL text does not depend on their number.
 		wanted, err := jsonOf(f.Statuses)
 		if err != nil {
 			return nil, err
