@@ -310,8 +310,8 @@ func moduleOf(modules []string, importPath string) (module string) {
 	return module
 }
 
-// TestThirdPartyModuleHasOneOwner: a module that is imported in one place can be replaced in one
-// place.
+// TestThirdPartyModuleHasOneOwner checks that each third-party module is imported in one place, so that it can be
+// replaced there.
 func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 	modules := requirements(t)
 	for _, s := range sources(t) {
@@ -335,7 +335,7 @@ func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 	}
 }
 
-// TestWebUsesNoStoreContracts: web may use the nouns of store and holds, but not their contracts.
+// TestWebUsesNoStoreContracts checks that web uses the nouns of store and holds, but not their contracts.
 func TestWebUsesNoStoreContracts(t *testing.T) {
 	contracts := map[string][]string{"store": {"Store", "Queue", "Tx", "Reader"}, "holds": {"Backend", "Table"}}
 	for _, s := range sources(t) {
@@ -353,7 +353,8 @@ func TestWebUsesNoStoreContracts(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNouns: no package has a name such as util or common, because code in such a package is hard to find.
+// TestPackagesAreNouns checks that no package has a name such as util or common, because code in such a package is hard
+// to find.
 func TestPackagesAreNouns(t *testing.T) {
 	drawers := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "misc", "shared", "base"}
 	for _, s := range sources(t) {
@@ -363,8 +364,8 @@ func TestPackagesAreNouns(t *testing.T) {
 	}
 }
 
-// TestFilesStayShort: a file with more than maxLines lines covers two nouns, unless long gives a
-// reason.
+// TestFilesStayShort checks the length of every file: a file with more than maxLines lines covers two nouns, unless
+// long gives a reason.
 func TestFilesStayShort(t *testing.T) {
 	for _, file := range tree(t, ".go", ".js") {
 		b, err := os.ReadFile(file)

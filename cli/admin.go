@@ -178,7 +178,7 @@ func socketPath(dir string) (path string, done func(), err error) {
 // adminClient calls a server over its admin socket.
 type adminClient struct{ http *http.Client }
 
-// dialAdmin returns a client of the server that uses the data directory, or an error if no server answers.
+// dialAdmin returns a client of the server that uses the data directory, or an error if no server responds.
 func dialAdmin(ctx context.Context, dir string) (*adminClient, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		path, done, err := socketPath(dir)

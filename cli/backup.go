@@ -137,7 +137,7 @@ func backupCommand(p process) *cobra.Command {
 	return c
 }
 
-// makeBackup answers POST /local/backups.
+// makeBackup handles POST /local/backups.
 func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 	var ask backupBody
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
@@ -154,7 +154,7 @@ func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 }
 
 // newBackups returns the backups of this server. It is called before h.engine is set. Only its callbacks use the
-// engine, and only while a backup is made.
+// engine, and only while a backup is being made.
 func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	return backup.New(backup.Options{
 		Data: h.dir.path, Store: h.store, Plan: plan, Logger: h.log,

@@ -4,9 +4,9 @@
 //
 // Each command has one file. serve.go wires the whole server: it opens the parts, connects them, serves, and drains.
 // The commands that need the data (import, export, apikey, backup, verify) all use the admin socket in the data
-// directory. If a server is running there, the server answers. Otherwise the command opens the data directory itself,
-// serves the socket while it works, and closes the directory. So there is only one code path, and two processes never
-// write to the same database.
+// directory. If a server is running there, it handles the requests. Otherwise the command opens the data directory
+// itself, serves the socket while it works, and closes the directory. So there is only one code path, and two processes
+// never write to the same database.
 //
 // # Settings
 //
@@ -38,7 +38,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// process holds the parts of the operating system's process that a command uses. Tests replace the streams.
+// process holds the parts of the operating-system process that a command uses. Tests replace the streams.
 type process struct {
 	args    []string // without the program's name
 	environ []string // KEY=VALUE

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthcheckPatience is how long the server may take to answer.
+// healthcheckPatience is how long the server may take to respond.
 const healthcheckPatience = 2 * time.Second
 
 func healthcheckCommand(p process) *cobra.Command {

@@ -36,7 +36,7 @@ func keysCommand(p process) *cobra.Command {
 	return c
 }
 
-// rotateKeys answers POST /local/keys/rotate. It writes the new key to the disk before the server signs with it.
+// rotateKeys handles POST /local/keys/rotate. It writes the new key to the disk before the server signs with it.
 func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()

@@ -79,11 +79,11 @@ func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to hom
 }
 
 // redisTime is the timeout of a call to Redis if the nodes can move their live state from Redis to the database. A call
-// without an answer and the probe after it (100 ms) together take at most 250 ms.
+// without a response and the probe after it (100 ms) together take at most 250 ms.
 const redisTime = 150 * time.Millisecond
 
 // refusedRedis returns an error with an explanation if err means that this Redis must not be used. It returns nil for
-// all other errors: a Redis that did not answer may be used later.
+// all other errors: a Redis that did not respond may be used later.
 func refusedRedis(err error) error {
 	var taken *redis.LeaseError
 	switch {

@@ -12,7 +12,7 @@ import (
 // manager reports the state of the server to the service manager that started it (sd_notify(3)).
 type manager struct {
 	notify func(state string)              // sends one message
-	alive  func(ctx context.Context) error // returns nil if the server answers a request
+	alive  func(ctx context.Context) error // returns nil if the server responds
 	// the service manager restarts the server after this time without a message; 0 means never
 	watchdog time.Duration
 }
@@ -20,8 +20,8 @@ type manager struct {
 // startPause is the time between two checks while the server starts.
 const startPause = 50 * time.Millisecond
 
-// run reports that the server is ready once it answers, and that it is stopping once ctx has ended. In between, it
-// reports twice per watchdog interval that the server still answers. A server that hangs sends no report, so the
+// run reports that the server is ready once it responds, and that it is stopping once ctx has ended. In between, it
+// reports twice per watchdog interval that the server still responds. A server that hangs sends no report, so the
 // service manager restarts it.
 func (m *manager) run(ctx context.Context) {
 	defer m.notify(daemon.SdNotifyStopping)

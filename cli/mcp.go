@@ -77,7 +77,7 @@ func inUse(data string) bool {
 	return errors.As(err, &taken)
 }
 
-// bridge sends each line of the input, one JSON-RPC message, to the server and writes the answer as one line, until
+// bridge sends each line of the input, one JSON-RPC message, to the server and writes the response as one line, until
 // the input ends.
 func (p process) bridge(ctx context.Context, admin *adminClient) error {
 	lines := bufio.NewScanner(p.stdin)
@@ -92,7 +92,7 @@ func (p process) bridge(ctx context.Context, admin *adminClient) error {
 			return err
 		}
 		if len(answer) == 0 {
-			continue // a notification has no answer
+			continue // a notification has no response
 		}
 		if _, err := p.stdout.Write(append(bytes.ReplaceAll(answer, []byte("\n"), nil), '\n')); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (p process) bridge(ctx context.Context, admin *adminClient) error {
 	return nil
 }
 
-// exchange sends one message of the protocol and returns the answer, which may be empty.
+// exchange sends one message of the protocol and returns the response, which may be empty.
 func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, adminHost+"/mcp", bytes.NewReader(message))
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, err
 }
 
 // refusal converts the text of an HTTP error to a JSON-RPC error. It returns nil for a notification, which gets no
-// answer.
+// response.
 func refusal(message []byte, sentence string) []byte {
 	var asked struct {
 		ID     json.RawMessage `json:"id"`

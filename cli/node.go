@@ -55,16 +55,16 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 	return err
 }
 
-// joinPatience is how long a node waits for the other nodes in a Redis, or for an answer. The other nodes use a Redis
+// joinPatience is how long a node waits for the other nodes in a Redis, or for a response. The other nodes use a Redis
 // again 2 seconds after it becomes reachable.
 const joinPatience = 5 * time.Second
 
-// joinTries is how often a node tries to reach a Redis that refuses the connection or the call.
+// joinTries is the maximum number of times that a node tries to reach a Redis that refuses the connection or the call.
 const joinTries = 3
 
 // join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns a timeout after
 // joinPatience, and other errors after joinTries: the Redis may be the right one, and the running server waits for it.
-// Slow answers must not let a node with the wrong Redis start: it would make all nodes leave theirs.
+// Slow responses must not let a node with the wrong Redis start: it would make all nodes leave theirs.
 func (s *sharedRedis) join(ctx context.Context) error {
 	var err error
 	failed := 0
@@ -89,7 +89,7 @@ func (s *sharedRedis) join(ctx context.Context) error {
 	return err
 }
 
-// isTimeout reports whether a call failed because its answer did not arrive in time.
+// isTimeout reports whether a call failed because its response did not arrive in time.
 func isTimeout(err error) bool {
 	var e net.Error
 	return errors.As(err, &e) && e.Timeout()

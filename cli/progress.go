@@ -137,7 +137,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// getProgress answers GET /local/progress.
+// getProgress handles GET /local/progress.
 func (h *house) getProgress(w http.ResponseWriter, r *http.Request) {
 	answer(w, h.progress.current(r.Context()))
 }

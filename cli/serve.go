@@ -284,8 +284,8 @@ func (h *house) fail(err error) {
 }
 
 // serve serves listener, if it is not nil, and the admin socket until ctx ends or the storage fails. It also runs work.
-// It returns when all accepted requests are answered and everything that it started has stopped. It returns nil if it
-// stopped because ctx ended.
+// It returns when all accepted requests have been handled and everything that it started has stopped. It returns nil if
+// it stopped because ctx ended.
 func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(context.Context)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -147,7 +147,7 @@ type checkBody struct {
 	AuditLink string   `json:"auditLink,omitempty"` // the last link
 }
 
-// check answers POST /local/check.
+// check handles POST /local/check.
 func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	var order checkOrder
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&order); err != nil {

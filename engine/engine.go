@@ -14,11 +14,11 @@
 //	practice      the practice-management system: its writes, look-ups and openings
 //	outbound      the queue of outbound calls, each delivered once
 //	person        people, derived from appointments, with the desk's notes and links
-//	group         several appointments as one: a series of one patient, or a visit of several patients
+//	group         several appointments as one: a series for one patient, or a visit for several patients
 //	sheet         export and import of spreadsheets
 //	downtime      the downtime plan, and paper bookings
 //	booking       hold, book, cancel, move; the listing and its cache; why a start cannot be booked
-//	report        counts by week and month, without data of patients
+//	report        counts by week and month, without patient data
 //	occupancy     the occupied time of each specialist, in memory
 //	presence      online specialists, on-demand sessions
 //	account       staff, sign-in, the identity provider, API keys
@@ -89,7 +89,7 @@ type Engine struct {
 	Presence *presence.Presence // online specialists, on-demand sessions
 	Booking  *booking.Booking   // hold, book, cancel, move, list
 	Person   *person.People     // patients as people, with the desk's notes
-	// several appointments as one: Group.Series of one patient, Group.Visit of several patients
+	// several appointments as one: Group.Series for one patient, Group.Visit for several
 	Group    *group.Group
 	Sheet    *sheet.Sheets       // appointments as a spreadsheet
 	Downtime *downtime.Kits      // the downtime plan and paper bookings

@@ -18,7 +18,7 @@ import (
 var probe = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // balancer is the load balancer of the demo's cluster. It also serves the routes that the demo's page uses to kill and
-// start parts. Any node can answer any request. If a request could not be sent, it goes to the next node. A request
+// start parts. Any node can handle any request. If a request could not be sent, it goes to the next node. A request
 // that was sent is never repeated, as in nginx.conf.
 type balancer struct {
 	*Cluster

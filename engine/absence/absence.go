@@ -5,8 +5,8 @@
 // it. Plan proposes a new time for each appointment without writing anything (plan.go). Create writes the block first,
 // so that no client can book the time, and then handles each appointment as the desk decided (create.go):
 //
-//   - move: the appointment moves at once, and the patient gets the usual email about the new time.
-//   - ask: the server holds the proposed time and asks the patient, who can use the link of the appointment to
+//   - move: the appointment moves immediately, and the patient gets the usual email about the new time.
+//   - ask: the server holds the proposed time and asks the patient, who can use the appointment's link to
 //     accept it, choose another one, or cancel.
 //   - call: the server holds the proposed time, and the desk calls the patient.
 //

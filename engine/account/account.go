@@ -40,7 +40,8 @@ type Account struct {
 	keys   *token.Keys
 	hooks  Hooks
 
-	usedTickets *timed.Map[[12]byte, struct{}] // nonces of used stream tickets, stored for as long as a ticket is valid
+	// usedTickets holds the nonces of used stream tickets, each for as long as its ticket is valid.
+	usedTickets *timed.Map[[12]byte, struct{}]
 
 	knownKeys knownKeys
 	revoked   revoked

@@ -30,8 +30,8 @@ func (ac *Account) NeedsSetup(ctx context.Context) (bool, error) {
 	return len(users) == 0, err
 }
 
-// NewSetupToken creates the one-time token of a setup link and replaces the previous one. Only its hash is stored. It
-// returns ErrSetupDone if a user exists.
+// NewSetupToken creates the one-time token for a setup link and replaces the previous one. Only its hash is stored. It
+// returns ErrSetupDone if there already is a user.
 func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	raw := make([]byte, 24)
 	rand.Read(raw)

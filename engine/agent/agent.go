@@ -66,7 +66,7 @@ type Options struct {
 	Rule     *rule.Rule // called before every booking
 
 	AllowLegacy  bool // a bare patientGUID is enough to book, without a token
-	DebugReplies bool // answers contain _debug
+	DebugReplies bool // responses contain _debug
 }
 
 // New returns an Agent.
@@ -131,7 +131,7 @@ type Debug struct {
 	Timestamp           time.Time
 }
 
-// Error types of the answers, in addition to those of package token.
+// Error types of an Answer, in addition to those of package token.
 const (
 	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
 	PatientNotFound       = "PATIENT_NOT_FOUND"
@@ -143,7 +143,7 @@ const (
 )
 
 // Book books an appointment for an agent. Repeating a call is safe: a call with the same slot, patient and child, or
-// with the same bookingToken and patient, returns the first answer again.
+// with the same bookingToken and patient, returns the first Answer again.
 //
 // The error is *ValidationError for an invalid request, or a storage error. Every other result is an Answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
@@ -221,8 +221,8 @@ type agentSlot struct {
 	nonce      *store.NonceUse // nonce of the bookingToken, if there is one
 }
 
-// agentSlot finds the slot of a request. If there is nothing to book, it returns an answer instead; otherwise the
-// answer is nil.
+// agentSlot finds the slot of a request. If there is nothing to book, it returns an Answer instead; otherwise the
+// Answer is nil.
 func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	s := ag.clinic.Current()
 	var m record.Mistakes

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// agentBooked returns the answer for a completed booking in a clinic without an upstream.
+// agentBooked returns the Answer for a completed booking in a clinic without an upstream.
 func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	return Answer{
 		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
@@ -20,7 +20,7 @@ func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	}
 }
 
-// agentAttempted returns the answer for a booking after its upstream write was attempted.
+// agentAttempted returns the Answer for a booking after its upstream write was attempted.
 func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence,
 	r practice.Attempted) Answer {
 	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
@@ -55,7 +55,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	return answer
 }
 
-// agentQueued returns the answer for a booking that the queue will deliver.
+// agentQueued returns the Answer for a booking that the queue will deliver.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
 		errorType = practice.ErrorRateLimitedQueued
@@ -68,7 +68,7 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 	}
 }
 
-// agentRefused returns the answer for a slot that is not available, with alternatives.
+// agentRefused returns the Answer for a slot that is not available, with alternatives.
 func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string,
 	deadline time.Time) Answer {
 	answer := Answer{Outcome: Refused, ErrorType: errorType, Message: message, Guidance: ag.guide(say, slot.start)}
@@ -86,8 +86,8 @@ func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTy
 	return answer
 }
 
-// firstAnswer returns the answer to a repeated request: the patient already has this slot, or the bookingToken was
-// just used for the patient.
+// firstAnswer returns the Answer to a repeated request: the patient already has this slot, or the bookingToken was just
+// used for the patient.
 func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlot, refusal error) (Answer, bool) {
 	patient := upstream.CanonicalGUID(b.PatientGUID)
 	switch {
@@ -120,7 +120,7 @@ func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlo
 	return Answer{}, false
 }
 
-// agentKnown returns the answer for an earlier booking, based on its current state.
+// agentKnown returns the Answer for an earlier booking, based on its current state.
 func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	switch {
 	case a.Status == store.Cancelled:

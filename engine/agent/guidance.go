@@ -334,7 +334,7 @@ const (
 	ProblemRequest     Problem = sayInvalid     // the request is invalid; nothing was done
 	ProblemKey         Problem = sayKey         // the API key does not allow this; nothing was done
 	ProblemBusy        Problem = sayBusy        // too many requests; nothing was done
-	ProblemUnreachable Problem = sayUnreachable // there was no answer; nothing was done
+	ProblemUnreachable Problem = sayUnreachable // there was no response; nothing was done
 	ProblemOpen        Problem = sayOpen        // the outcome is unknown
 	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or it has been deleted
 )

@@ -173,7 +173,7 @@ func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
 
 func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(guid) }
 
-// patientAsk returns the answer for a person who might be known, or whose details do not match any patient.
+// patientAsk returns the PatientAnswer for a person who might be known, or whose details do not match any patient.
 func (ag *Agent) patientAsk(say string) PatientAnswer {
 	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More details are needed to identify the patient.",
 		Guidance: ag.guide(say, time.Time{})}

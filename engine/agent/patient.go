@@ -106,7 +106,7 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 
 // addPatient adds a patient upstream, or creates a GUID if there is no upstream. It records the attempt first, so that
 // no other request repeats an attempt whose outcome is unknown, whether after this node was killed or on another node
-// at the same time. If the patient was not added, the answer is non-nil.
+// at the same time. If the patient was not added, the PatientAnswer is non-nil.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string,
 	names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {

@@ -45,7 +45,7 @@ type Slot struct {
 	AppointmentTypeGUID string
 }
 
-// Slots is the answer to a SlotsRequest.
+// Slots is the response to a SlotsRequest.
 type Slots struct {
 	Slots     []Slot // sorted by start; each start occurs once
 	ErrorType string // set if the upstream could not be queried

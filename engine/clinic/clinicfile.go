@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent by id:
-// importing the same file twice results in the same clinic. Import leaves everything that the file does not name
-// unchanged.
+// File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent: importing
+// the same file twice results in the same clinic, because entries are matched by id. Import leaves everything that the
+// file does not name unchanged.
 type File struct {
 	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`

@@ -17,7 +17,7 @@ type BookingRule struct {
 	// "whsec_…", signs the call; if empty, the rule keeps its secret or gets a new one
 	Secret        string `json:"secret,omitempty"`
 	TimeoutMillis int    `json:"timeoutMillis,omitempty"` // 200 to 2000; 0 means 1000
-	// applies if there is no correct answer in time; default: allow
+	// applies if there is no valid response in time; default: allow
 	OnFailure RuleFails `json:"onFailure,omitempty"`
 	// the call contains the patient's name, email, phone and birth date
 	SendPatient bool `json:"sendPatient,omitempty"`
@@ -38,7 +38,7 @@ const (
 	defaultRuleMillis = 1000
 )
 
-// Timeout returns how long the program may take to answer.
+// Timeout returns how long the program may take to respond.
 func (r *BookingRule) Timeout() time.Duration {
 	if r.TimeoutMillis == 0 {
 		return defaultRuleMillis * time.Millisecond

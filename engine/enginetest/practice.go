@@ -275,7 +275,7 @@ func (p *TestPractice) WishFor(patient, chair int, start time.Time) agent.BookRe
 	}
 }
 
-// Ask books the way an agent does and returns the answer.
+// Ask books the way an agent does and returns the Answer.
 func (p *TestPractice) Ask(b agent.BookRequest) agent.Answer {
 	p.T.Helper()
 	a, err := p.Agent.Book(context.Background(), AgentKey, b)

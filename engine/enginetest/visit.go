@@ -30,7 +30,7 @@ func (c *TestClinic) MustVisit(r group.VisitRequest) []store.Appointment {
 	return list
 }
 
-// HoldVisit holds the time for a visit for client n, with one appointment of each type, one after the other.
+// HoldVisit holds the time for a visit for client n, with one appointment for each type, one after the other.
 func (c *TestClinic) HoldVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
 	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types,
 		SlotStart: start, SpecialistID: who, Client: Client(n)})

@@ -2,11 +2,11 @@
 // appointments, and imports no other package of the engine.
 //
 //	read.go     a calendar's text as content lines, properties and parameters
-//	holiday.go  Holidays: the whole days of a public calendar of holidays
+//	holiday.go  Holidays: the all-day events in a public holiday calendar
 //	event.go    the events and zones of a person's calendar as they are written
 //	rule.go     the days on which an event repeats (RRULE)
 //	zone.go     the instant of a wall time in a zone that the calendar names or defines
-//	busy.go     Busy: when the person of a calendar is busy
+//	busy.go     Busy: when the owner of a calendar is busy
 //	write.go    Writer: an appointment as a calendar object
 package ical
 

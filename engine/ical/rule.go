@@ -163,9 +163,9 @@ const day = 24 * time.Hour
 // midnight returns the beginning of a wall time's day.
 func midnight(t time.Time) time.Time { return t.Truncate(day) }
 
-// between lists the wall times of a repetition that begins at start, in [from, to). The caller must have converted
-// until to a wall time. steps is the number of days that may still be tested. between reduces it and returns errSteps
-// when none are left.
+// between lists the wall times in [from, to) of a repetition that begins at start. The caller must have converted until
+// to a wall time. steps is the number of days that may still be tested. between reduces it and returns errSteps when
+// none are left.
 func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, err error) {
 	clock := start.Sub(midnight(start))
 	counted := 0

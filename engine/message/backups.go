@@ -8,7 +8,7 @@ import (
 )
 
 // NotifyOfBackups sends the clinic an email directly, bypassing the queue. The email states since when there has been
-// no good backup, and the reason. NotifyOfBackups returns an error if no mail server is set or the clinic has no email
+// no good backup, and why. NotifyOfBackups returns an error if no mail server is set or the clinic has no email
 // address.
 func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason string) error {
 	clinic := &ms.clinic.Schedule().Clinic

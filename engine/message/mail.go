@@ -53,7 +53,7 @@ type mailPayload struct {
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// isReminder reports whether op is the reminder email of an appointment.
+// isReminder reports whether op is the email reminder for an appointment.
 func isReminder(op *store.Operation) bool {
 	var p mailPayload
 	return json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
@@ -137,7 +137,7 @@ func together(c *booking.Change, isSame func(*store.Appointment) bool) (ids []st
 	return ids
 }
 
-// mailOf maps a change to the name of the email or text message about it.
+// mailOf maps a change to the name of the email or text message about that change.
 var mailOf = map[string]string{
 	booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule,
 	booking.ChangeCancelled: mailCancellation,

@@ -16,7 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// Emails about several appointments of one patient or one group visit that were booked, cancelled or moved together.
+// Emails about several appointments for one patient or in one group visit that were booked, cancelled or moved
+// together.
 const (
 	mailSeries          = "series_confirmation"
 	mailSeriesCancelled = "series_cancellation"
@@ -32,7 +33,7 @@ var seriesMails = map[string]string{
 // together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
-// seriesMail returns the single email about several appointments of a change. It is queued with the first of them.
+// seriesMail returns the single email about several appointments in a change. It is queued with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
@@ -148,7 +149,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
-// remindedWith reports whether an earlier appointment of the same group visit has the same email address. One reminder
+// remindedWith reports whether an earlier appointment in the same group visit has the same email address. One reminder
 // is then enough.
 func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
 	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
@@ -156,7 +157,7 @@ func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool
 	})
 }
 
-// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test. It ignores
+// visitHasEarlier reports whether an earlier confirmed appointment in the same group visit passes a test. It ignores
 // appointments that an absence displaces, because no reminder is sent for them.
 func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
 	passes func(*store.Appointment) bool) bool {

@@ -224,7 +224,7 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 	return list
 }
 
-// textedWith reports whether an earlier appointment of the same group visit has the same number. One reminder is then
+// textedWith reports whether an earlier appointment in the same group visit has the same number. One reminder is then
 // enough.
 func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 	s := ms.clinic.Settings()

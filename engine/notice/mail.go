@@ -53,7 +53,7 @@ type Mailer struct {
 	given   *route // from URL; it takes precedence over the route set with Use
 	chosen  atomic.Pointer[route]
 
-	places   chan struct{} // one place for each session that may be in use
+	places   chan struct{} // one slot for each session that may be in use
 	sessions sessions
 }
 

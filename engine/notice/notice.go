@@ -1,5 +1,5 @@
 // Package notice sends messages: emails over SMTP or into files, and webhooks according to Standard Webhooks
-// (https://www.standardwebhooks.com). Package engine decides when and to whom.
+// (https://www.standardwebhooks.com). Package engine decides when to send a message, and to whom.
 //
 // An error shows whether the same message may be sent again. Permanent wraps an error for a message that can never be
 // delivered. Unreachable wraps an error for a message that was never sent because the server could not be reached.

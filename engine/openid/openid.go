@@ -196,7 +196,8 @@ func (c *Client) discover(ctx context.Context, issuer string) (*found, error) {
 // config returns this server's configuration as a client of the issuer.
 func (f *found) config(l Login) *oauth2.Config {
 	end := f.Endpoint()
-	end.AuthStyle = oauth2.AuthStyleInHeader // by the metadata: a second attempt would find the code used
+	// The metadata determines the style: if the library guessed, its second attempt would find the code used.
+	end.AuthStyle = oauth2.AuthStyleInHeader
 	if l.Secret == "" || len(f.Methods) > 0 && !has(f.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
 	}

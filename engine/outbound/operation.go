@@ -58,7 +58,7 @@ const (
 	LookupFailed               // the look-up of an unknown outcome failed
 	Undecided                  // only a person can find out whether it took effect
 	Unreachable                // the remote server is unreachable: nothing was sent, and the lane rests
-	Deferred                   // it is not its turn yet; see Outcome.At
+	Deferred                   // its turn has not come yet; see Outcome.At
 )
 
 // MaxLookups is how many look-ups of an unknown outcome can fail before a person must decide.

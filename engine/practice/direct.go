@@ -15,7 +15,7 @@ import (
 
 // # Writing while a caller waits
 //
-// An agent's caller gets an answer within Options.AgentBound. During that time, the booking is attempted outside the
+// An agent's caller gets a response within Options.AgentBound. During that time, the booking is attempted outside the
 // queue. The functions of Work make the attempt, so a call in flight outlives the request that caused it. The operation
 // is marked as attempted in the outbox from the beginning. If the attempt does not end the operation, the operation
 // goes to the queue.
@@ -24,7 +24,7 @@ const (
 	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two consecutive bookings, such as for two
 	// siblings, the second waits for its turn and is also confirmed.
 	DefaultAgentBound = 12 * time.Second
-	// MinAgentBound and MaxAgentBound leave enough time for a call, and for an answer before the caller gives up.
+	// MinAgentBound and MaxAgentBound leave enough time for a call, and for a response before the caller gives up.
 	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
 	// CallReserve is the part of the time limit that is reserved for a call. A call that begins later would be
 	// interrupted by the limit.
@@ -42,10 +42,10 @@ type direct struct {
 
 	mu      sync.Mutex
 	decided bool // the attempt has ended, and the caller is waiting for its result
-	left    bool // the caller got the answer that the booking is queued
+	left    bool // the caller got the response that the booking is queued
 }
 
-// The reasons why an attempt was left to the queue, as error types in answers to agents.
+// The reasons why an attempt was left to the queue, as error types in responses to agents.
 const (
 	ErrorRateLimitedQueued   = "RATE_LIMITED_QUEUED"
 	ErrorUnknownQueued       = "OUTCOME_UNKNOWN_QUEUED"

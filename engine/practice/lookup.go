@@ -164,7 +164,7 @@ func (pr *Practice) findResult(ctx context.Context, op *store.Operation) string 
 	return outbound.DoneWithoutName
 }
 
-// withDoubt marks the doubt left by an attempt with an unknown outcome, for example on a node that stopped.
+// withDoubt sets Doubt after an attempt with an unknown outcome, for example on a node that stopped.
 func (p *payload) withDoubt(op *store.Operation) {
 	if op.Unknown && p.Step != "" && !p.Doubt {
 		p.Doubt = true

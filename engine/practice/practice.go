@@ -1,5 +1,5 @@
 // Package practice connects the clinic to its practice-management system (the upstream). It decides which writes a
-// change requires, delivers them, answers an agent's booking while its caller waits, and fetches the upstream's
+// change requires, delivers them, responds to an agent's booking while its caller waits, and fetches the upstream's
 // openings.
 //
 // # Writes
@@ -99,7 +99,7 @@ type Options struct {
 	Upstream   Upstream        // nil if the clinic has none: only Holdfast's own appointments exist
 	Pacer      *upstream.Pacer // spaces writes; default: one with the default spacing
 	Pace       Pace            // spaces the calls of all nodes together; zero if this process is the only node
-	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
+	AgentBound time.Duration   // how long an agent waits for the response to a booking; default DefaultAgentBound
 	Limits     Limits
 	// AfterRollback means that the data may be older than the upstream's data. Bookings from earlier runs are looked up
 	// before they are written.

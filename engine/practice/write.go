@@ -329,8 +329,8 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 	return n
 }
 
-// behind reports whether an operation has to wait for an earlier one of the same appointment, and until when.
-// Operations of an appointment are delivered in the order of their changes.
+// behind reports whether an operation has to wait for an earlier one for the same appointment, and until when.
+// Operations for an appointment are delivered in the order of their changes.
 func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	now := pr.outbound.Now()
 	list, pending, err := pr.outbound.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing

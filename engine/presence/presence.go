@@ -86,11 +86,11 @@ type presenceState struct {
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
 	settling chan struct{}          // full while settle is seeding
-	switches atomic.Uint64          // how often the storage mode has changed
+	switches atomic.Uint64          // the number of times that the storage mode has changed
 }
 
-// StorageSwitches returns how often the live state has switched to another storage mode since startup. The mode is
-// checked once a second, so switching back and forth within one second is not counted.
+// StorageSwitches returns the number of times that the live state has switched to another storage mode since startup.
+// The mode is checked once a second, so switching back and forth within one second is not counted.
 func (pr *Presence) StorageSwitches() uint64 { return pr.presence.switches.Load() }
 
 // turns serializes each specialist's presence changes, so that both copies change in the same order and a sweep bases
@@ -278,7 +278,7 @@ type beacon struct {
 	mu      sync.Mutex
 	count   int
 	at      time.Time // zero if nothing is cached
-	dropped uint64    // how often the cache was cleared
+	dropped uint64    // the number of times that the cache was cleared
 }
 
 // drop clears the cache. A count that began before drop was called is not cached.

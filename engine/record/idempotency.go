@@ -22,7 +22,8 @@ type Once struct {
 type onceKey struct{}
 
 // WithOnce passes o to an operation that has no parameter for it: creating a specialist, an appointment type, a user or
-// an API key, importing a clinic, erasing a person, and any change to a session. The response commits with the change.
+// an API key, importing a clinic, erasing a person, and any change to a session. The response is committed with the
+// change.
 func WithOnce(ctx context.Context, o *Once) context.Context {
 	if o == nil {
 		return ctx
@@ -70,9 +71,9 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 	return found, nil
 }
 
-// Remember saves a response in memory. Use it for requests whose response cannot commit with their change: requests
-// about a hold or other live state, which is lost when the process ends, and requests whose effect is not in the
-// database, such as a queue operation. If there are very many responses, the oldest are deleted early.
+// Remember saves a response in memory. Use it for requests whose response cannot be committed with their change:
+// requests about a hold or other live state, which is lost when the process ends, and requests whose effect is not in
+// the database, such as a queue operation. If there are very many responses, the oldest are deleted early.
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
 	r.answers.Put(answerKey{o.Scope, o.Key},
@@ -80,8 +81,8 @@ func (r *Records) Remember(o *Once, result any, now time.Time) {
 			CreatedAt: now}, now)
 }
 
-// Remember saves the response in the transaction of its change. store.ErrDuplicate: another request with the same key
-// committed first, on another node. The write is then rolled back, and the caller calls Recall.
+// Remember saves the response in the transaction of its change. It returns store.ErrDuplicate if another request with
+// the same key was committed first, on another node. The write is then rolled back, and the caller calls Recall.
 func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.Time) error {
 	if o == nil {
 		return nil

@@ -140,7 +140,7 @@ func (r *Reports) count(ctx context.Context, p *Period, now time.Time) error {
 	return err
 }
 
-// countUse adds the use of the active specialists' time, and that of other specialists who had appointments.
+// countUse adds how the time of the active specialists was used, and of other specialists who had appointments.
 func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Schedule, from, to time.Time) error {
 	booked, err := r.store.BookedTime(ctx, from, to)
 	if err != nil {

@@ -63,7 +63,7 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	err = rq.store.Write(ctx, func(tx store.Tx) error {
 		err := tx.ProposeBookingRequest(ctx, r, old.HoldOwner)
 		if errors.Is(err, store.ErrNotFound) {
-			return store.ErrVersion // a moment ago, it was open, with the old time
+			return store.ErrVersion // a moment ago, it was open and had the old time
 		}
 		if err != nil {
 			return err

@@ -75,10 +75,10 @@ type Booked struct {
 	Request     *store.BookingRequest // nil if the appointment is booked
 }
 
-// errAsk: the booking is over the limits and can be a request.
+// errAsk means that the booking is over the limits and can be a request.
 var errAsk = errors.New("confirmation is required first")
 
-// errApprove: the clinic's program leaves the booking to the desk.
+// errApprove means that the clinic's program leaves the booking to the desk.
 var errApprove = errors.New("approval by the desk is required first")
 
 // LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
@@ -320,7 +320,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, seen time.Time, acto
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID, r.HoldOwner)
 			if errors.Is(err, store.ErrNotFound) {
-				// A moment ago, it was open, with this time. The server also declines a request when it expires.
+				// A moment ago, it was open and had this time. The server also declines a request when it expires.
 				return &LapsedError{Declined: record.Now().Before(r.ExpiresAt)}
 			}
 			return err

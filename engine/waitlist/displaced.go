@@ -92,7 +92,8 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	}
 	e := w.displacedEntry(d.AbsenceID, a, d.By, now)
 	if d.Start.IsZero() {
-		e.Status, e.EndedAt = store.WaitlistLapsed, now // it ends at once, because no offer exists that could end it
+		// The entry ends immediately, because no offer exists that could end it.
+		e.Status, e.EndedAt = store.WaitlistLapsed, now
 		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)
 	}
 	owner := record.NewOwner()

@@ -82,8 +82,8 @@ const (
 	maxLive = 1000
 	// maxUnconfirmed is the maximum number of entries from the public that are not confirmed yet.
 	maxUnconfirmed = 300
-	// maxPerContact is how many entries an email address or phone number can have at a time. This limit does not apply
-	// to the desk.
+	// maxPerContact is the maximum number of entries that an email address or phone number can have at a time. This
+	// limit does not apply to the desk.
 	maxPerContact = 5
 	// maxUnanswered is how many consecutive offers must expire before the entry expires too.
 	maxUnanswered = 3

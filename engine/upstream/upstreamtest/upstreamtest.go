@@ -105,7 +105,7 @@ type Appointment struct {
 // Score contains the counts that a test checks at its end.
 type Score struct {
 	Writes       int           // SetAppointment calls that arrived, including refused ones
-	RateLimited  int           // those that were answered with "Too many requests"
+	RateLimited  int           // those that got the response "Too many requests"
 	Appointments int           // stored appointments that are not cancelled
 	Duplicates   int           // the number of those in excess of one per patient, start and column
 	Pending      int           // late writes that have not been applied yet
