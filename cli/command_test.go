@@ -91,7 +91,7 @@ func TestWhy(t *testing.T) {
 	}
 	askAll("over HTTP", overHTTP)
 	askAll("beside the server", onDisk)
-	// Through the data directory, the answer includes state that only the running server has, such as holds.
+	// Through the data directory, the response includes state that only the running server has, such as holds.
 	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup",
 		"clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
 	if status >= 300 {

@@ -91,7 +91,7 @@ func TestNodeCutFromDatabaseLeavesNothingProcessing(t *testing.T) {
 }
 
 // TestStreamsOutliveCutFromDatabase cuts one of two nodes off from PostgreSQL, which carries the events between nodes
-// without Redis. Afterwards a page at each node shows every booking. Bookings made during the cut are in the list that
+// without Redis. Afterwards a page on each node shows every booking. Bookings made during the cut are in the list that
 // the page reads when its stream reconnects, and later ones arrive as events.
 func TestStreamsOutliveCutFromDatabase(t *testing.T) {
 	t.Parallel() // it waits for separate processes
@@ -138,10 +138,10 @@ func TestStreamsOutliveCutFromDatabase(t *testing.T) {
 	}
 }
 
-// TestRepeatAtOtherNodeFindsItsBooking sends a booking without a client id to a node that waits for PostgreSQL. Before
-// the answer, it repeats the booking at another node with the same key. The other node either asks the client to wait
-// or books the time itself, and both requests get the same answer. The hold of the first request never makes the repeat
-// fail.
+// TestRepeatAtOtherNodeFindsItsBooking sends a booking without a client id to a node that is waiting for PostgreSQL.
+// Before the response, it repeats the booking on another node with the same key. The other node either asks the client
+// to wait or books the time itself, and both requests get the same response. The hold of the first request never makes
+// the repeat fail.
 func TestRepeatAtOtherNodeFindsItsBooking(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c, link := newCutNodes(t, 2, nil)

@@ -24,7 +24,7 @@ import (
 )
 
 // TestTwoNodesUnderFaults runs a clinic on two or more nodes during one fault after another. Patients, the desk and
-// agents book, cancel, hold, list and join the waiting list at any node. If a request gets no answer, they repeat it
+// agents book, cancel, hold, list and join the waiting list on any node. If a request gets no response, they repeat it
 // with its key. No acknowledged write is lost or doubled, no client loses its own time, and every refusal gives its
 // reason. The queue ends up empty, every webhook arrives in order, every open page equals its list, and the memory of a
 // node stays flat. At the end PostgreSQL fails over to its standby.
@@ -33,7 +33,7 @@ import (
 //
 //	HOLDFAST_FAULTS=120       the number of faults, one every 30 s
 //	HOLDFAST_STORM_EVERY=10s  the time between them
-//	HOLDFAST_STORM_NODES=3    the number of nodes, 2 unless it is given
+//	HOLDFAST_STORM_NODES=3    the number of nodes, 2 by default
 //	HOLDFAST_STORM_REDIS=off  without Redis
 //	HOLDFAST_STORM_KINDS=RE   only the faults whose name matches
 //	HOLDFAST_STORM_SEED=7     the seed of the order of the faults, their victims and the clients
@@ -99,7 +99,7 @@ func (s *storm) goesOn(fault string, victim int, losesHolds bool) {
 	s.fault, s.victim, s.losesHolds = fault, victim, losesHolds
 }
 
-// fault is a temporary failure, at one node or at all of them.
+// fault is a temporary failure, on one node or on all of them.
 type fault struct {
 	name        string
 	at          place

@@ -66,8 +66,8 @@ func (c *frozen) isDone(node, bookings int) bool {
 }
 
 // TestFrozenNodeWritesOnce: a node is frozen while an agent's booking waits for its turn at the practice-management
-// system. Another node writes the booking and answers its own agents in the meantime. When the node resumes, it writes
-// nothing more.
+// system. Another node writes the booking and responds to its own agents in the meantime. When the frozen node resumes,
+// it writes nothing more.
 func TestFrozenNodeWritesOnce(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newFrozen(t, 2, nil, "--upstream-spacing", "8s")

@@ -53,7 +53,7 @@ func told(page, came any) error {
 			if _, there := got[name]; !there {
 				return fmt.Errorf("%s is missing", name)
 			}
-			// the remaining time of the hold when the answer is sent
+			// the remaining time of the hold when the response is sent
 			if left, whole := got[name], value; name == "ttlMs" {
 				if is, ok := left.(float64); !ok || is <= whole.(float64)/2 || is > whole.(float64) {
 					return fmt.Errorf("%s: got %v, want the remaining part of %v", name, left, whole)
@@ -154,7 +154,7 @@ func TestGuideExamplesWork(t *testing.T) {
 }
 
 // examples runs the commands of a page and compares their output with the page; it returns the number of compared
-// answers.
+// outputs.
 func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 	t.Helper()
 	shell := tool(t, "bash", "docs/"+page)
@@ -286,7 +286,7 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 	}
 }
 
-// receives posts one signed message and returns the status of the answer, or 0 if no server is listening.
+// receives posts one signed message and returns the status of the response, or 0 if no server is listening.
 func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	body := []byte(`{"type":"tried"}`)
 	signature, err := notice.Sign(secret, "msg-1", at, body)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// asked sends a request, with a JSON body unless it is nil, and returns the answer.
+// asked sends a request, with a JSON body unless it is nil, and returns the response.
 func asked(t *testing.T, method, url string, body any, header map[string]string) (status int, answer string) {
 	t.Helper()
 	var content io.Reader

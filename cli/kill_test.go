@@ -29,8 +29,8 @@ import (
 // HOLDFAST_KILLS sets the number of kills and removes the time limit. HOLDFAST_KILL_SEED sets the seed of their random
 // moments.
 //
-// These tests kill a real server with kill -9 at random moments, again and again. Voice agents and web visitors book at
-// the server, and its practice system loses answers. All acknowledged bookings exist, and none overlap. A repeat with
+// These tests kill a real server with kill -9 at random moments, again and again. Voice agents and web visitors book on
+// the server, and its practice system loses responses. All acknowledged bookings exist, and none overlap. A repeat with
 // the same key returns the same appointment. Upstream, each appointment exists once, or a person must review it.
 
 const (
@@ -39,7 +39,7 @@ const (
 	enough     = 4
 )
 
-// intent is one booking that a client wants. The client repeats it with the same key until there is an answer.
+// intent is one booking that a client wants. The client repeats it with the same key until there is a response.
 type intent struct {
 	agent      bool
 	key        string // Idempotency-Key
@@ -47,7 +47,7 @@ type intent struct {
 	start      time.Time
 	patient    map[string]any
 	tries      int
-	lost       int // attempts without an answer
+	lost       int // attempts without a response
 	answered   bool
 	booked     bool   // it was acknowledged
 	id         string // id of the web appointment
@@ -65,7 +65,7 @@ type killed struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	intents []*intent
-	open    []*intent // sent, and without an answer yet
+	open    []*intent // sent, and without a response yet
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
@@ -120,8 +120,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 		s = started(t, k.args...)
 	}
 
-	// Clients without an answer get one now. Clients with an answer, and some others, repeat their
-	// request.
+	// Clients without a response get one now. Clients with a response, and some others, repeat their request.
 	for i, x := range k.intents {
 		if !x.answered && !k.try(s.base, x) {
 			t.Errorf("%s got no answer, although no test kills the server", x.key)
@@ -229,7 +228,7 @@ func (k *killed) run(s *server, life time.Duration) {
 	callers.Wait()
 }
 
-// next returns an intent that has no answer yet, or a new one. A new intent sometimes wants the same time as another
+// next returns an intent that has no response yet, or a new one. A new intent sometimes wants the same time as another
 // client.
 func (k *killed) next(agent bool) *intent {
 	k.mu.Lock()
@@ -253,7 +252,7 @@ func (k *killed) next(agent bool) *intent {
 	return x
 }
 
-// try sends an intent, and reports whether there was an answer.
+// try sends an intent, and reports whether there was a response.
 func (k *killed) try(base string, x *intent) bool {
 	path, body := "/v1/appointment-types/checkup/book", map[string]any{
 		"clientId": x.client, "slotStartDate": x.start.Format(time.RFC3339), "patient": x.patient,

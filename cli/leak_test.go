@@ -23,11 +23,11 @@ import (
 // and the webhook receiver refuse every request, and each of them repeats in its refusal everything that it received.
 
 // canaries lists personal data of patients and secrets of programs. They must not leave the server: in its log, events,
-// webhooks, metrics or public answers.
+// webhooks, metrics or public responses.
 var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote",
 	"canaryclient", "canarypassword", "canarysmtp"}
 
-// gossip starts a practice system that repeats in its answers everything that it receives.
+// gossip starts a practice system that repeats in its responses everything that it receives.
 func gossip(t *testing.T) *httptest.Server {
 	value := regexp.MustCompile(`>([^<>]+)<`)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func gossip(t *testing.T) *httptest.Server {
 	return s
 }
 
-// notAtHome returns the answer of a mail server that repeats its input.
+// notAtHome returns the response of a mail server that repeats its input.
 func notAtHome(line string) string {
 	return "450 Canaryname Surname, canarynote: " + line + " is not at home"
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestHungServerSendsNoWatchdog: the watchdog reports stop while the server does not answer, and continue when it
-// answers again.
+// TestHungServerSendsNoWatchdog: the watchdog reports stop while the server does not respond, and continue when it
+// responds again.
 func TestHungServerSendsNoWatchdog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestMCPPageExamplesWork(t *testing.T) {
 	}
 }
 
-// toolsOf returns the tools in an answer. The value of each tool is whether the tool only reads.
+// toolsOf returns the tools in a response. The value of each tool is whether the tool only reads.
 func toolsOf(t *testing.T, answer string) map[string]bool {
 	t.Helper()
 	var list struct {

@@ -132,7 +132,7 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 	}, nil)
 }
 
-// TestTwoNodesServeOneClinic: each node refuses times that are booked or held at the other node, and both nodes are
+// TestTwoNodesServeOneClinic: each node refuses times that are booked or held on the other node, and both nodes are
 // ready.
 func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
@@ -191,7 +191,7 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	var arrived atomic.Int32
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {
 		if call.Procedure == "SetAppointment" && arrived.Add(1) == 3 {
-			// the node is killed while it waits for this answer
+			// the node is killed while it waits for this response
 			return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: time.Second}
 		}
 		return upstreamtest.Step{}
@@ -228,7 +228,7 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 }
 
 // bookWithKey is like bookAt, but it sends a key, so that the request can be repeated. It returns an error if there is
-// no answer.
+// no response.
 func bookWithKey(base string, n int) (status int, err error) {
 	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
 		n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))
@@ -274,8 +274,8 @@ func (c *nodes) clients() *rollingClients {
 	return r
 }
 
-// book repeats the request at the next node if a node does not answer, or answers with 502 or 503. A node that starts,
-// stops or waits for the database may do so. The key makes the repeat safe.
+// book repeats the request on the next node if a node does not respond, or responds with 502 or 503. A node that
+// starts, stops or waits for the database may do so. The key makes the repeat safe.
 func (r *rollingClients) book(n int) {
 	for began := time.Now(); time.Since(began) < neverAfter; <-time.After(10 * time.Millisecond) {
 		for try := range r.bases {

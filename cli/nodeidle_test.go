@@ -66,8 +66,8 @@ func transactions(t *testing.T, server *postgrestest.Server) int {
 	return n
 }
 
-// TestEmptiedRedisGetsPresenceBack empties the Redis of two nodes. A specialist who is online at one node is
-// available at both again long before presence is reconciled with the record (after 5 minutes).
+// TestEmptiedRedisGetsPresenceBack empties the Redis of two nodes. A specialist who is online on one node is available
+// on both again long before presence is reconciled with the record (after 5 minutes).
 func TestEmptiedRedisGetsPresenceBack(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	redis := redistest.Start(t, redistest.Programs(t)[0])

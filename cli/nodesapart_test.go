@@ -67,7 +67,7 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
-// TestSlowAnswersLetNoNodeStart: a Redis that the other nodes do not use answers too late at first. The new node pings
+// TestSlowAnswersLetNoNodeStart: a Redis that the other nodes do not use responds too late at first. The new node pings
 // it again and is refused. If the new node started, all nodes would leave their Redis.
 func TestSlowAnswersLetNoNodeStart(t *testing.T) {
 	t.Parallel() // it waits for separate processes

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal is a pseudo-terminal. A test writes to typing as a user types, and reads from typing the output that the
-// user sees.
+// terminal is a pseudo-terminal. A test writes to typing what a user would type, and reads from it what the user would
+// see.
 type terminal struct {
 	typing, program *os.File
 	mu              sync.Mutex

@@ -45,7 +45,7 @@ func postgresURL(t testing.TB) string {
 	return postgresServer(t).Create(t)
 }
 
-// booked books a check-up at an hour of the day after tomorrow. If a busy server answers that the booking can be
+// booked books a check-up at an hour of the day after tomorrow. If a busy server responds that the booking can be
 // repeated safely, booked repeats it.
 func booked(t *testing.T, base string, hour int, client string) int {
 	t.Helper()

@@ -203,7 +203,7 @@ func postAgent(t *testing.T, base, path string, body map[string]any) map[string]
 	return decoded(t, answer)
 }
 
-// with returns a request body with the patient and the token from an answer, and with further fields.
+// with returns a request body with the patient and the token from a response, and with further fields.
 func with(who, more map[string]any) map[string]any {
 	body := map[string]any{"patientGUID": who["patientGUID"], "bookingAuthToken": who["bookingAuthToken"]}
 	for k, v := range more {

@@ -131,7 +131,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 }
 
 // bookOnce books and returns the appointment's id, or an empty id if the booking was refused. ok is false if there was
-// no answer.
+// no response.
 func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	text, err := json.Marshal(body)
 	if err != nil {

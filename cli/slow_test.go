@@ -60,9 +60,9 @@ func follow(t *testing.T, base string) *transcript {
 	return said
 }
 
-// TestSlowRedisDelaysNoHold runs two complete servers on one Redis. It delays every answer of Redis by half a minute,
-// or loses the answer even though Redis has executed the call. Clients get their answers long before Redis answers, and
-// lose none of their holds. Pages at the other server show the holds, and no operator has to act.
+// TestSlowRedisDelaysNoHold runs two complete servers on one Redis. It delays every response from Redis by half a
+// minute, or loses the response even though Redis has executed the call. Clients get their responses long before Redis
+// responds, and lose none of their holds. Pages on the other server show the holds, and no operator has to act.
 func TestSlowRedisDelaysNoHold(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	const late = 30 * time.Second

@@ -30,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// startOnce starts the program and returns the time to the first answer.
+// startOnce starts the program and returns the time to the first response.
 func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	b.Helper()
 	address := freeAddress(b)

@@ -20,7 +20,7 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// storm holds the clinic's nodes, the faults, and the answers that the clients received.
+// storm holds the clinic's nodes, the faults, and the responses that the clients received.
 type storm struct {
 	*testing.T
 	nodes            *nodes
@@ -34,7 +34,7 @@ type storm struct {
 	isLong   bool   // includes series, visits, the waiting list, agents, webhooks and open pages too
 	practice *upstreamtest.Server
 	patient  map[string]any // the agents' patient, with its token
-	silent   atomic.Bool    // the practice-management system answers late
+	silent   atomic.Bool    // the practice-management system responds late
 	hooks    *hooks
 	pages    []*page
 	court    court
@@ -58,16 +58,16 @@ type storm struct {
 	attempts       map[string]time.Time
 	longestAttempt time.Duration
 	reported       map[string]bool
-	slow           atomic.Int64 // answers and recoveries that took longer than slowAfter
+	slow           atomic.Int64 // responses and recoveries that took longer than slowAfter
 	fault          string       // the active fault; empty between two faults
 	victim         int          // the affected node, or -1 for all
 	losesHolds     bool
-	// by fault: the longest time that an unaffected node took to answer
+	// by fault: the longest time that an unaffected node took to respond
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
 }
 
-// wanted is a booking that a client wants, and the answer that it received.
+// wanted is a booking that a client wants, and the response that it received.
 type wanted struct {
 	slot      int
 	id        string // set when the booking is acknowledged; empty for an agent's booking
@@ -156,7 +156,7 @@ func slotAt(n int) string {
 	return enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339)
 }
 
-// book books a slot, and repeats the request with the same key until there is an answer. Sometimes it cancels the
+// book books a slot, and repeats the request with the same key until there is a response. Sometimes it cancels the
 // booking.
 func (s *storm) book(slot int, shared bool) {
 	n := s.answered.Load() + int64(slot)<<32
@@ -201,7 +201,7 @@ func (s *storm) book(slot int, shared bool) {
 	s.Errorf("slot %d was not booked in %v", slot, neverAfter)
 }
 
-// cancel cancels a booked appointment, and repeats that until there is an answer.
+// cancel cancels a booked appointment, and repeats that until there is a response.
 func (s *storm) cancel(key string, w wanted) {
 	for try, began := 0, time.Now(); time.Since(began) < neverAfter; try++ {
 		status, answer := s.send(http.MethodPost, s.base(w.slot+try)+"/v1/appointments/"+w.id+"/cancel", longEnough,
@@ -220,7 +220,7 @@ func (s *storm) cancel(key string, w wanted) {
 	s.Errorf("appointment %s was not cancelled in %v", w.id, neverAfter)
 }
 
-// hold holds a slot that no other client wants, and renews the hold at random nodes. Then it releases the hold or lets
+// hold holds a slot that no other client wants, and renews the hold on random nodes. Then it releases the hold or lets
 // it expire.
 func (s *storm) hold(random *rand.Rand) {
 	n := s.holder.Add(1)
@@ -239,7 +239,7 @@ func (s *storm) hold(random *rand.Rand) {
 	}
 }
 
-// send sends a request and returns the status, or 0 without an answer. A refusal by the server must give its reason.
+// send sends a request and returns the status, or 0 without a response. A refusal by the server must give its reason.
 func (s *storm) send(method, address, key, idempotency string, body any) (int, map[string]any) {
 	var content io.Reader
 	if body != nil {
@@ -278,7 +278,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	err = json.Unmarshal(raw, &answer)
 	if reply.StatusCode >= 500 {
 		detail, _ := answer["detail"].(string)
-		// an answer in the agents' form
+		// a response in the agents' form
 		isAgents := strings.HasPrefix(r.URL.Path, "/v1/agent/") && answer["error_type"] != nil
 		if !isAgents && (err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" ||
 			reply.Header.Get("Retry-After") == "") {
@@ -289,7 +289,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	return reply.StatusCode, answer
 }
 
-// wait records the time that a client waited for an answer during a fault at another node.
+// wait records the time that a client waited for a response during a fault on another node.
 func (s *storm) wait(address string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ type hooks struct {
 	mu       sync.Mutex
 	byID     map[string]bool
 	types    map[string][]string // by appointment, in the order of arrival
-	repeated int                 // repeats of an id, after the node was cut off before it stored the answer
+	repeated int                 // repeats of an id, after the node was cut off before it stored the response
 }
 
 func newHooks(t *testing.T) *hooks {
@@ -56,7 +56,7 @@ func newHooks(t *testing.T) *hooks {
 	return h
 }
 
-// page is an open page at one node. It shows the first week, and reconnects when its stream ends.
+// page is an open page on one node. It shows the first week, and reconnects when its stream ends.
 type page struct {
 	*storm
 	node int
@@ -193,8 +193,8 @@ func (s *storm) freeAt(base string, from, to int) (map[string]bool, error) {
 	return free, nil
 }
 
-// check compares the answers that clients received with the appointments, the nodes with each other, and the pages with
-// their lists. It also compares the webhooks and the practice-management system with the appointments.
+// check compares the responses that clients received with the appointments, the nodes with each other, and the pages
+// with their lists. It also compares the webhooks and the practice-management system with the appointments.
 func (s *storm) check() {
 	t := s.T
 	s.checkQueue()

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// until repeats a request with one key at one node after another until it gets an answer, and returns the answer.
+// until repeats a request with one key on one node after another until it gets a response, and returns the response.
 func (s *storm) until(what, path, key, credential string, body map[string]any) (int, map[string]any) {
 	n := rand.IntN(len(s.bases))
 	for try, began := 0, time.Now(); time.Since(began) < neverAfter; try++ {
@@ -98,8 +98,8 @@ func (s *storm) identify() map[string]any {
 	return patient
 }
 
-// agent books a separate time as an agent does, through the practice-management system. The patient's token expires
-// after 15 minutes, or earlier at a node whose clock is ahead.
+// agent books a separate time in the way an agent does, through the practice-management system. The patient's token
+// expires after 15 minutes, or earlier on a node whose clock is ahead.
 func (s *storm) agent() {
 	slot := contended + int(s.next.Add(1))
 	key := fmt.Sprint("agent-", slot)

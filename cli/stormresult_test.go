@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stormResults holds, by fault, the recovery times of all storms on one setup, and the longest waits at unaffected
+// stormResults holds, by fault, the recovery times of all storms on one setup, and the longest waits on unaffected
 // nodes.
 type stormResults struct {
 	Recovered map[string][]time.Duration

@@ -38,7 +38,7 @@ type proxy struct {
 	files          map[string]string
 	args           []string
 	logged         string // part of its log line for a request to /v1/clinic; empty if it writes no log
-	// quiet is the line of the block that limits how long the proxy waits for the next part of an answer. brief is the
+	// quiet is the line of the block that limits how long the proxy waits for the next part of a response. brief is the
 	// same line with 2 seconds. Empty means no limit.
 	quiet, brief string
 }

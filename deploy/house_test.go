@@ -26,7 +26,7 @@ type house struct {
 	t    testing.TB
 	url  string
 	db   *sqlite.Store
-	stop func() // stops the server, and waits for the answers to its requests
+	stop func() // stops the server, and waits for the responses to its requests
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"

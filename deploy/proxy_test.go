@@ -60,7 +60,7 @@ func (j journey) do(method, path, body string, headers ...string) *http.Response
 	return nil
 }
 
-// want is like do, but requires an answer with this status and these words.
+// want is like do, but requires a response with this status and these words.
 func (j journey) want(status int, words, method, path, body string, headers ...string) {
 	j.t.Helper()
 	answer := j.do(method, path, body, headers...)
@@ -92,7 +92,7 @@ func (j journey) stream(client string, headers ...string) *streamed {
 	return s
 }
 
-// opening returns the stream from its first byte, or nil if the status of the answer is not 200.
+// opening returns the stream from its first byte, or nil if the status of the response is not 200.
 func (j journey) opening(client string, headers ...string) (*streamed, int) {
 	j.t.Helper()
 	answer := j.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&clientId="+client, "", headers...)
@@ -206,7 +206,7 @@ func TestBehindAProxy(t *testing.T) {
 			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For",
 				"127.0.0.6")
 
-			// When a page is closed, its stream also ends at the server.
+			// When a page is closed, its stream also ends on the server.
 			leaving.close()
 			for patience := time.After(time.Minute); !clientEnded.MatchString(h.scrape()); {
 				select {
@@ -257,7 +257,7 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 			}
 			f := p.start(t, strings.TrimPrefix(h.url, "http://"), brief...)
 			patient := journey{t, f.visitor(t, "127.0.0.1"), "https://" + proxiedName}
-			// The first answer takes longest, and the proxy's time limit applies to it too.
+			// The first response takes longest, and the proxy's time limit applies to it too.
 			patient.do("GET", "/v1/clinic", "")
 			for attempt := time.Now(); ; {
 				s, status := patient.opening("client-secret-0001")

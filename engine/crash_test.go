@@ -133,7 +133,7 @@ func (u poweredUpstream) SetAppointmentStatusCanceled(ctx context.Context, guid 
 }
 
 // TestPowerCutAtEveryStep: the process dies right before or right after every step between the token and the recorded
-// result, and restarts. Every appointment here is at the upstream exactly once or is marked for review, and the
+// result, and restarts. Every appointment here is in the upstream exactly once or is marked for review, and the
 // upstream has no appointment that was not booked here.
 func TestPowerCutAtEveryStep(t *testing.T) {
 	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied

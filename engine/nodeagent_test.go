@@ -20,7 +20,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentSessionIsOnAllNodes: a key's session with a patient, opened at one node, authorizes that key at every other
+// TestAgentSessionIsOnAllNodes: a key's session with a patient, opened on one node, authorizes that key on every other
 // node, including one that starts later. It authorizes no other key.
 func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
@@ -166,7 +166,7 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestExpiredHoldBooksAtAllNodes: an expired hold can be booked by its id alone, but only by its owner. This works even
-// at a node that started after the claim.
+// on a node that started after the claim.
 func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")

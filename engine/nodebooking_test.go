@@ -24,7 +24,7 @@ import (
 
 // In these tests, patients and the desk use two nodes, which must behave like one server.
 
-// TestHoldExcludesAtAllNodes: a hold excludes other clients at every node, and every node receives its event.
+// TestHoldExcludesAtAllNodes: a hold excludes other clients on every node, and every node receives its event.
 func TestHoldExcludesAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -55,7 +55,7 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRepeatFindsItsOwnHold: a request without a client id is in progress at one node and has its hold there. A retry
+// TestRepeatFindsItsOwnHold: a request without a client id is in progress on one node and has its hold there. A retry
 // of the request reaches the other node. The first request's hold blocks other requests, but not the retry.
 func TestRepeatFindsItsOwnHold(t *testing.T) {
 	c := newNodes(t, 2, nil)
@@ -152,7 +152,7 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 }
 
 // TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list the booked time, and a node's
-// listing reflects the schedule changes made at that node.
+// listing reflects the schedule changes made on that node.
 func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -189,7 +189,7 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRevocationReachesAllNodes: revoking a key at one node notifies the other nodes, so that they close the streams
+// TestRevocationReachesAllNodes: revoking a key on one node notifies the other nodes, so that they close the streams
 // that were opened with the key.
 func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)

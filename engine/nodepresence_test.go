@@ -13,7 +13,7 @@ import (
 )
 
 // TestSweepRunsOnOneNode: a specialist without heartbeats goes offline once, whichever node sweeps. A specialist who
-// sends heartbeats to one node stays online at all nodes.
+// sends heartbeats to one node stays online on all nodes.
 func TestSweepRunsOnOneNode(t *testing.T) {
 	c := newNodes(t, 3, func(c *nodes) {
 		c.options = func(o *engine.Options) {

@@ -107,7 +107,7 @@ type simulation struct {
 	starts []string
 
 	mu       sync.Mutex
-	accepted map[string]bool  // keyed by patient, chair and start: the calls that were answered as booked or received
+	accepted map[string]bool  // keyed by patient, chair and start: the calls whose response was booked or received
 	from     map[string]place // keyed by id: the place of an appointment before it was moved
 	moved    int
 	ended    int
@@ -164,7 +164,7 @@ func placeOf(a *store.Appointment) place {
 		upstream.FormatTime(a.SlotStart, enginetest.PracticeZone)}
 }
 
-// check compares the appointments here with those at the upstream.
+// check compares the appointments here with those in the upstream.
 func (s *simulation) check() {
 	t := s.T
 	there := map[place]int{}

@@ -22,7 +22,7 @@ func span(kind string, start, end, before, after, seat int) holds.Span {
 }
 
 // TestConflictsKeepsLargerBuffer compares Conflicts with the wording of the guarantee: the gap between two appointments
-// of a specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
+// for a specialist is at least the larger of the after-buffer of the first and the before-buffer of the second.
 func TestConflictsKeepsLargerBuffer(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -70,7 +70,7 @@ func TestConflictsAllowsSeatsOfOneSession(t *testing.T) {
 	}
 }
 
-// TestExcludesComparesResources: two holds of different specialists exclude each other if they take the same room at
+// TestExcludesComparesResources: two holds for different specialists exclude each other if they take the same room at
 // conflicting times. A room has no seats.
 func TestExcludesComparesResources(t *testing.T) {
 	t.Parallel()

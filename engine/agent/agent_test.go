@@ -19,14 +19,14 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentAnswers: createAppt has four possible answers. For each, the test also checks the resulting state of the
+// TestAgentAnswers: createAppt has four possible responses. For each, the test also checks the resulting state of the
 // database and of the upstream.
 func TestAgentAnswers(t *testing.T) {
 	t.Parallel()
 	type after struct {
 		status    store.Status
 		state     store.UpstreamState
-		upstream  int // number of appointments at the upstream
+		upstream  int // number of appointments in the upstream
 		pending   int // number of operations in the queue
 		elapsed   time.Duration
 		noteThere bool
@@ -163,7 +163,7 @@ func TestAgentAnswers(t *testing.T) {
 }
 
 // TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after its
-// caller got the answer "queued". At that point, it must not write to the upstream: the booking is in the queue, and
+// caller got the response "queued". At that point, it must not write to the upstream: the booking is in the queue, and
 // another node may have taken it over.
 func TestLateTurnWritesNothing(t *testing.T) {
 	t.Parallel()
@@ -342,7 +342,7 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 	}
 }
 
-// TestBookingTokens: a bookingToken works once. If it is used again, the same patient gets the first answer again and
+// TestBookingTokens: a bookingToken works once. If it is used again, the same patient gets the first response again and
 // another patient is refused. The token works again once its fence has been cancelled.
 func TestBookingTokens(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,7 @@ func TestConfirmationNamesClinic(t *testing.T) {
 	}
 }
 
-// TestQueuedAnswerHidesDetails: the answer for a queued booking mentions no limits, systems or failures.
+// TestQueuedAnswerHidesDetails: the response for a queued booking mentions no limits, systems or failures.
 func TestQueuedAnswerHidesDetails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

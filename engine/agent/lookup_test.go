@@ -149,8 +149,7 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	}
 }
 
-// lookups returns a decision function that answers look-ups with this outcome after this delay. All other calls
-// succeed.
+// lookups returns a decision function that gives look-ups this outcome after this delay. All other calls succeed.
 func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtest.Call) upstreamtest.Step {
 	return func(c upstreamtest.Call) upstreamtest.Step {
 		if c.Procedure == "GetPortalPatientLookup" || c.Procedure == "GetPatientInformation" {

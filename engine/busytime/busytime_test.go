@@ -28,7 +28,7 @@ type elsewhere struct {
 	asked  int
 	// unchanged counts the responses that report no change.
 	unchanged int
-	wait      chan struct{} // nil means that the server answers immediately
+	wait      chan struct{} // nil means that the server responds immediately
 }
 
 func newElsewhere(t *testing.T) *elsewhere {

@@ -161,7 +161,7 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	}
 }
 
-// TestRequestExpiresDuringDowntime: if a request expires while the server is off, the patient gets an answer after the
+// TestRequestExpiresDuringDowntime: if a request expires while the server is off, the patient is notified after the
 // next start, even after a long weekend.
 func TestRequestExpiresDuringDowntime(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,7 @@ func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	}
 }
 
-// TestPresenceIsSharedWithoutRedis: a specialist who goes offline at one node is offline at all nodes, with or without
+// TestPresenceIsSharedWithoutRedis: a specialist who goes offline on one node is offline on all nodes, with or without
 // Redis.
 func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	t.Parallel()

@@ -214,11 +214,11 @@ type court struct {
 	live    map[string]map[string]time.Time // by specialist and hold: when the hold expires
 	given   int
 	refused int           // 503
-	longest time.Duration // from a client's first refused attempt until an answered one
+	longest time.Duration // from a client's first refused attempt until a successful one
 	wrong   []string
 }
 
-// answers records how long a client waited from its first refused attempt until an answered one.
+// answers records how long a client waited from its first refused attempt until a successful one.
 func (c *court) answers(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweeps is a server with a Sweeper in virtual time. It records when the Sweeper sweeps and how many doubts it takes.
+// sweeps is a server with a Sweeper in virtual time. It records when the Sweeper sweeps and how many in-doubt holds it
+// takes.
 type sweeps struct {
 	*node.Sweeper
 	start time.Time
@@ -21,7 +22,7 @@ type sweeps struct {
 	at      []time.Duration
 	doubts  []int
 	next    time.Duration // the result of a sweep
-	give    []string      // the doubts of the next sweep
+	give    []string      // the in-doubt holds of the next sweep
 	resolve func(string)
 }
 
@@ -95,8 +96,8 @@ func TestSweepRunsAtDeadline(t *testing.T) {
 	})
 }
 
-// TestSweepTakesNoDoubtsWhileAsking: a node that is still asking about a doubt leaves the others to other nodes. When
-// it has finished, it sweeps immediately, because there may be more.
+// TestSweepTakesNoDoubtsWhileAsking: a node that is still asking about an in-doubt hold leaves the others to other
+// nodes. When it has finished, it sweeps immediately, because there may be more.
 func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +128,8 @@ func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 	})
 }
 
-// TestVerdictAsksForBooking: a pinned hold that expired was booked or not. If a doubt cannot be read, or the node
-// cannot ask about it, the hold ends as expired.
+// TestVerdictAsksForBooking: a pinned hold that expired was booked or not. If an in-doubt hold cannot be read, or the
+// node cannot ask about it, the hold ends as expired.
 func TestVerdictAsksForBooking(t *testing.T) {
 	t.Parallel()
 	doubt := `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","owner":"` + owner.String() +

@@ -21,7 +21,7 @@ import (
 	"holdfast/store/bucket/buckettest"
 )
 
-// stand is a proxy in front of a service. A test can set meddle to change how the proxy answers. If meddle is nil, the
+// stand is a proxy in front of a service. A test can set meddle to change how the proxy responds. If meddle is nil, the
 // proxy passes every request on.
 type stand struct {
 	*httptest.Server

@@ -351,7 +351,7 @@ func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	}
 }
 
-// TestHungServiceTimesOut uses a service that hangs before it reads, in the middle, and while it answers. A slow
+// TestHungServiceTimesOut uses a service that hangs before it reads, in the middle, and while it responds. A slow
 // transfer that makes progress must not time out.
 func TestHungServiceTimesOut(t *testing.T) {
 	t.Parallel()

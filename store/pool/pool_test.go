@@ -15,8 +15,8 @@ type wire struct {
 	closed atomic.Bool
 	busy   bool
 	status byte          // zero means 'I', outside a transaction
-	dead   error         // the answer to a ping
-	silent time.Duration // time before it answers
+	dead   error         // the response to a ping
+	silent time.Duration // time before it responds
 	pings  atomic.Int32
 	gone   chan struct{}
 }
@@ -170,13 +170,13 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestDroppedConnectionFreesItsSlotInPool checks that Drop frees the place immediately, even if the server does not
+// TestDroppedConnectionFreesItsSlotInPool checks that Drop frees the slot immediately, even if the server does not
 // notice that the connection is closed.
 func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := open(t, 1)
 		l := acquire(t, p)
-		l.Conn().closed.Store(true) // the channel gone stays open: the server does not answer
+		l.Conn().closed.Store(true) // the channel gone stays open: the server does not respond
 		l.Drop()
 		began := time.Now()
 		acquire(t, p).Release()
@@ -238,7 +238,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, p := open(t, 1)
 			s.refuses = errors.New("refused")
-			for range 3 { // each releases its place
+			for range 3 { // each releases its slot
 				if _, err := p.Acquire(t.Context()); !errors.Is(err, s.refuses) {
 					t.Errorf("Acquire: %v, want %v", err, s.refuses)
 				}

@@ -10,7 +10,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-// callers book at several nodes without a pause, each at different times, and record the outcomes.
+// callers book on several nodes without a pause, each at different times, and record the outcomes.
 type callers struct {
 	nodes []*Store
 	over  chan struct{}
@@ -60,7 +60,7 @@ func (c *callers) known() int {
 	return len(c.acknowledged)
 }
 
-// end stops the callers and closes the nodes. Before that, it checks at every node that all acknowledged appointments
+// end stops the callers and closes the nodes. Before that, it checks on every node that all acknowledged appointments
 // exist, and that no refused appointment exists.
 func (c *callers) end(t *testing.T) {
 	t.Helper()

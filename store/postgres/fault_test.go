@@ -25,8 +25,8 @@ type line struct {
 	cut      atomic.Bool                   // no new connection is accepted
 	ice      atomic.Pointer[chan struct{}] // no data passes to the server until the channel is closed
 
-	loseAnswer  atomic.Bool // the next answer to a COMMIT is lost with its connection
-	loseAny     atomic.Bool // the next answer to any request is lost
+	loseAnswer  atomic.Bool // the next response to a COMMIT is lost with its connection
+	loseAny     atomic.Bool // the next response to any request is lost
 	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
 	halfOpen    atomic.Bool // with loseRequest: the server does not notice the lost connection
 
@@ -97,7 +97,7 @@ func (l *line) hangUp() {
 }
 
 // requests forwards the data that the node sends. It records whether the node writes appointments on this connection.
-// Only such a connection loses the answer to a COMMIT, because the node's readers commit too.
+// Only such a connection loses the response to a COMMIT, because the node's readers commit too.
 func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
@@ -162,8 +162,8 @@ func has(t *testing.T, s *Store, id string) bool {
 	return err == nil
 }
 
-// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller must get the real
-// outcome. Before that, the follower must have received the change, exactly once.
+// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its response. The caller must get the
+// real outcome. Before that, the follower must have received the change, exactly once.
 func TestLostCommitAnswerIsResolved(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
@@ -258,7 +258,7 @@ func TestWritesSurviveServerRestart(t *testing.T) {
 	}
 }
 
-// TestSilentServerTimesOut checks that every call has a deadline, and that calls work when the server answers again.
+// TestSilentServerTimesOut checks that every call has a deadline, and that calls work when the server responds again.
 func TestSilentServerTimesOut(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)

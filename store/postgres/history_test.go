@@ -75,7 +75,7 @@ var strictTime = porcupine.NondeterministicModel{
 }
 
 // TestHistoriesUnderFaults lets clients of two nodes book, cancel and look, while PostgreSQL crashes and the lines to
-// it break, freeze and lose the answers to commits. An appointment may appear or disappear only if a node confirmed
+// it break, freeze and lose the responses to commits. An appointment may appear or disappear only if a node confirmed
 // this to a client or reported that the outcome is unknown. After any other error, nothing may be written.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()

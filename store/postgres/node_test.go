@@ -277,8 +277,8 @@ func TestNodeReceivesMissedChanges(t *testing.T) {
 	}
 }
 
-// TestNodesRefuseOtherLiveState checks that nodes with the same place of live state can open one database, and that a
-// node with another place is refused.
+// TestNodesRefuseOtherLiveState checks that nodes that store their live state in the same location can open one
+// database, and that a node with a different location is refused.
 func TestNodesRefuseOtherLiveState(t *testing.T) {
 	t.Parallel()
 	here := Options{URL: database(t), Live: "postgres"}

@@ -291,13 +291,13 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 }
 
-// TestLostAnswerKeepsOperation checks two lost answers. If the answer to Take is lost, the operation is available again
-// when its lease expires. If the answer to Change is lost, the change is made only once.
+// TestLostAnswerKeepsOperation checks two lost responses. If the response to Take is lost, the operation is available
+// again when its lease expires. If the response to Change is lost, the change is made only once.
 func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
 	l, url := &line{}, migrated(t)
 	o := l.open(t, url)
-	// This queue renews no leases, so the next answer belongs to the test's own call.
+	// This queue renews no leases, so the next response belongs to the test's own call.
 	behind := func(lease time.Duration) *Queue {
 		q := mustOpenQueue(t, QueueOptions{URL: o.URL, Timeout: o.Timeout, Lease: lease})
 		q.stop()
@@ -327,7 +327,7 @@ func TestLostAnswerKeepsOperation(t *testing.T) {
 	}
 }
 
-// TestChangeRepeatsAfterLostAnswer checks that a change can be repeated if it was committed and its answer was lost.
+// TestChangeRepeatsAfterLostAnswer checks that a change can be repeated if it was committed and its response was lost.
 func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 1, QueueOptions{})
@@ -337,7 +337,7 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
 		t.Fatal(err)
 	}
-	all[0].held.add(op.ID) // simulates that the node received no answer
+	all[0].held.add(op.ID) // simulates that the node received no response
 	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
 		t.Errorf("Change again: got %v, want nil", err)
 	}

@@ -201,7 +201,7 @@ func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	}
 }
 
-// TestSilentHostLeavesTimeForNext connects to two hosts. The first one does not answer, like a machine that was turned
+// TestSilentHostLeavesTimeForNext connects to two hosts. The first one does not respond, like a machine that was turned
 // off.
 func TestSilentHostLeavesTimeForNext(t *testing.T) {
 	t.Parallel()

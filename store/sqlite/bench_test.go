@@ -16,8 +16,8 @@ import (
 const benchSpecialists = 20
 
 // benchSlots is the number of 15-minute slots of all specialists in a year and a half. It is a prime, so that multiples
-// of another number modulo benchSlots visit every slot once, in a practically random order. People do not book one slot
-// after the other either.
+// of another number modulo benchSlots visit every slot once, in a practically random order. This resembles real use:
+// people do not book slots in sequence.
 const benchSlots = 1_000_003
 
 // scattered returns the n-th appointment of a calendar that fills in random order.
@@ -112,7 +112,7 @@ func together(b *testing.B, s *Store, callers int, from, to int64) {
 }
 
 // backToBack writes the appointments [from, to) with the same statements in transactions of 256 rows. There are no
-// callers to wait for and to answer.
+// callers to wait for or respond to.
 func backToBack(b *testing.B, c *conn, from, to int64) {
 	ctx := context.Background()
 	for n := from; n < to; {

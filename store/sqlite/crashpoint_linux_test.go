@@ -25,7 +25,7 @@ const (
 	powerCuts   = "HOLDFAST_POWER_CUTS"
 )
 
-// times returns how often a test is repeated.
+// times returns the number of times that a test is repeated.
 func times(t *testing.T, name string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(name)

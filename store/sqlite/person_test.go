@@ -50,7 +50,7 @@ func TestEraseClearsFile(t *testing.T) {
 			if err := tx.InsertAppointment(ctx, a); err != nil {
 				return err
 			}
-			// An answer of several pages.
+			// A response of several pages.
 			answer := []byte(fmt.Sprintf(`{"id":%q,"name":%q,"notes":%q}`, a.ID, a.Patient.Name, strings.Repeat(a.Patient.Notes, 40)))
 			if err := tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: answer, CreatedAt: benchDay}); err != nil {
 				return err

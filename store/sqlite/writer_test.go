@@ -280,7 +280,7 @@ func refusalOf(err error) error {
 	return err
 }
 
-// TestGoexitInRepeatedBatchAnswersAll checks that every caller gets an answer if a request ends its goroutine while its
+// TestGoexitInRepeatedBatchAnswersAll checks that every caller gets a result if a request ends its goroutine while its
 // batch runs again.
 func TestGoexitInRepeatedBatchAnswersAll(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
