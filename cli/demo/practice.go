@@ -56,7 +56,7 @@ type Agent struct {
 	log       *slog.Logger
 }
 
-// NewAgent returns the agent of a clinic at the server with the address base. key is an admin key.
+// NewAgent returns the agent of a clinic on the server at the address base. key is an admin key.
 func NewAgent(base, key string, clinic clinic.File, log *slog.Logger) *Agent {
 	a := &Agent{base: base, key: key, log: log, http: &http.Client{Timeout: 20 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {

@@ -42,7 +42,7 @@ type Visitors struct {
 	booked []string // ids of the appointments that are not cancelled, oldest first
 }
 
-// NewVisitors returns the visitors of a clinic at the server with the address base.
+// NewVisitors returns the visitors of a clinic on the server at the address base.
 func NewVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *Visitors {
 	v := &Visitors{base: base, adminKey: adminKey, log: log, http: &http.Client{Timeout: 10 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
