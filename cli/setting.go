@@ -174,7 +174,9 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
 			name: "notice-max-age", fallback: "24h", audience: forServing, group: "Mail", value: "DURATION",
-			help: "how long to retry an email, a text message or a webhook while its receiver is unreachable",
+			help: "age at which an email, a text message or a webhook fails if it was not delivered",
+			more: "It counts from the change that caused the message, so the time during which the server is off " +
+				"counts too. Reminders are sent until the appointment starts.",
 			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
 			name: "smtp-url", secret: true, audience: forServing, common: true, group: "Mail", value: "URL",
