@@ -65,8 +65,7 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 		}
 		s.Pending = max(0, s.Pending-s.Scheduled)
 	}
-	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending,
-		store.OperationCompleted}
+	states := shownStates
 	if f.Status != "" {
 		states = []store.OperationStatus{f.Status}
 	} else {
@@ -96,35 +95,43 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 	return s, nil
 }
 
+// shownStates are the states of operations, in the order in which QueueStatus lists them.
+var shownStates = []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending,
+	store.OperationCompleted}
+
 // ownQueueStatus counts and lists the operations that result from one API key's calls. It has to read the operations to
-// count them; Status without By does not.
+// count them; Status without By does not. It reads them once, by id: if it read one state after the other, it would
+// count an operation twice, or not at all, that changes its state in between.
 func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s QueueStatus, err error) {
 	limit := min(cmp.Or(f.Limit, 100), 500)
-	for _, state := range []struct {
-		status store.OperationStatus
-		count  *int
-	}{{store.OperationProcessing, &s.Processing}, {store.OperationFailed, &s.Failed},
-		{store.OperationPending, &s.Pending}, {store.OperationCompleted, &s.Completed}} {
-		for after := ""; ; {
-			list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: state.status,
-				After: after, Limit: 500})
-			if err != nil {
-				return s, err
+	count := map[store.OperationStatus]*int{store.OperationProcessing: &s.Processing, store.OperationFailed: &s.Failed,
+		store.OperationPending: &s.Pending, store.OperationCompleted: &s.Completed}
+	listed := map[store.OperationStatus][]store.Operation{}
+	for after := ""; ; {
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{After: after, Limit: 500})
+		if err != nil {
+			return s, err
+		}
+		for i := range list {
+			op := &list[i]
+			after = op.ID
+			if decidedBy(op) != f.By || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind) {
+				continue
 			}
-			for i := range list {
-				op := &list[i]
-				after = op.ID
-				if decidedBy(op) != f.By || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind) {
-					continue
-				}
-				*state.count++
-				if len(s.Operations) < limit && (f.Status == "" || f.Status == state.status && op.ID > f.After) {
-					s.Operations = append(s.Operations, out.queued(ctx, *op, f.Names))
-				}
+			if n := count[op.Status]; n != nil {
+				*n++
 			}
-			if len(list) < 500 {
-				break
+			if len(listed[op.Status]) < limit && (f.Status == "" || f.Status == op.Status && op.ID > f.After) {
+				listed[op.Status] = append(listed[op.Status], *op)
 			}
+		}
+		if len(list) < 500 {
+			break
+		}
+	}
+	for _, status := range shownStates {
+		for _, op := range listed[status][:min(len(listed[status]), limit-len(s.Operations))] {
+			s.Operations = append(s.Operations, out.queued(ctx, op, f.Names))
 		}
 	}
 	return s, nil
