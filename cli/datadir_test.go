@@ -388,7 +388,7 @@ func TestMissingSecretKeyIsLogged(t *testing.T) {
 	if got.code != 0 {
 		t.Fatalf("exit code %d: %s", got.code, got.stderr)
 	}
-	contains(t, "warning", got.stderr, "secret.key missing", "invalid")
+	contains(t, "warning", got.stderr, "secret.key was missing", "invalid")
 }
 
 // TestServeRefusesImpossibleDirectory: the error gives the reason and the action to take.

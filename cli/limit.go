@@ -80,7 +80,7 @@ func (c *config) fitStreams(log *slog.Logger, room int) {
 		level = slog.LevelDebug
 	}
 	log.Log(context.Background(), level,
-		"fewer live streams than --max-streams allowed, so that descriptors stay free for bookings; raise ulimit -n",
+		"accepting fewer live streams than --max-streams, to keep file descriptors free for bookings; raise ulimit -n",
 		"streams", room, "max_streams", c.limits.Streams)
 	c.limits.Streams = room
 }

@@ -62,7 +62,7 @@ func (h *house) reportState(ctx context.Context) {
 	}
 	watchdog, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		h.log.Warn("watchdog interval of the service manager invalid; watchdog off", "error", err)
+		h.log.Warn("invalid watchdog interval from the service manager; watchdog off", "error", err)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	m := &manager{

@@ -149,7 +149,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.dir.close)
 	if h.dir.newKeys {
-		h.log.Warn("secret.key missing; new key created, earlier links and tokens are invalid", "file",
+		h.log.Warn("secret.key was missing and a new key was created; earlier links and tokens are invalid", "file",
 			h.dir.file(secretFile))
 	}
 

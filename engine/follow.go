@@ -158,6 +158,6 @@ type publisher struct {
 func (p publisher) Publish(ctx context.Context, ev holds.Event) {
 	ev.At = time.Now().UTC()
 	if err := p.holds.Publish(ctx, ev); err != nil {
-		p.log.Warn("failed to publish an event; pages catch up at their next request", "kind", ev.Kind, "error", err)
+		p.log.Warn("failed to publish an event; pages catch up on their next request", "kind", ev.Kind, "error", err)
 	}
 }

@@ -161,7 +161,7 @@ func byPerson(keyID string, r *Patient, born string) string {
 func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
 	err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: time.Now()}, gone(guid))
 	if err != nil {
-		ag.log.Warn("failed to record that a patient is unknown", "error", err)
+		ag.log.Warn("failed to record that a patient does not exist upstream", "error", err)
 	}
 }
 

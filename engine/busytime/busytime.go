@@ -255,7 +255,7 @@ func (ca *Calendars) round(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-room }()
 			if err := ca.read(ctx, b.SpecialistID, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) {
-				ca.Logger.Warn("failed to store the busy times of a specialist's calendar",
+				ca.Logger.Warn("failed to store the busy times from a specialist's calendar",
 					"specialist", b.SpecialistID, "error", err)
 			}
 		})

@@ -276,7 +276,7 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	}
 	list, err := ms.store.Deliveries(ctx, a.ID)
 	if err != nil {
-		ms.log.Debug("failed to read the deliveries of an appointment", "appointment", a.ID, "error", err)
+		ms.log.Debug("failed to read the message deliveries for an appointment", "appointment", a.ID, "error", err)
 	}
 	moves, sent := int64(0), false
 	for _, d := range list {

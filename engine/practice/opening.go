@@ -148,7 +148,7 @@ func (pr *Practice) noteOpenings(err error) {
 		pr.log.Warn("failed to fetch openings; using the last ones until they expire", "reason", why, "max_age",
 			pr.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
-		pr.log.Info("fetching of openings resumed")
+		pr.log.Info("resumed fetching openings")
 	}
 }
 

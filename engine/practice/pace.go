@@ -35,7 +35,7 @@ func (pr *Practice) shareLine(p *upstream.Pacer, name string) {
 		},
 		Return: func(ctx context.Context, spacing time.Duration, turn int64) {
 			if err := pace.Return(ctx, name, spacing, turn); err != nil {
-				pr.log.Debug("failed to release an upstream turn; the turn stays unused", "line", name, "error", err)
+				pr.log.Debug("failed to give up a turn in the upstream queue; the turn goes unused", "line", name, "error", err)
 			}
 		},
 	})

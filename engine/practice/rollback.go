@@ -39,7 +39,7 @@ type rollback struct {
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
 		pr.log.Error(
-			"practice-management system has a booking that this server did not write; looking up earlier bookings before sending them",
+			"practice-management system has a booking that this server has no record of sending; checking for duplicates before sending earlier bookings",
 			"operation", op.ID, "appointment", op.AppointmentID,
 		)
 	}

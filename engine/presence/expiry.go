@@ -52,7 +52,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			wait = patience
 		}
 		if err == nil && outage.Ends() {
-			pr.log.Info("unanswered session requests are being ended again")
+			pr.log.Info("resumed ending unanswered session requests")
 		}
 		next.Reset(max(0, wait))
 	}

@@ -352,7 +352,7 @@ func (pr *Presence) changeSession(ctx context.Context, id string,
 
 func (pr *Presence) addLoad(ctx context.Context, specialistID string, delta int) {
 	if _, err := pr.holds.Load(ctx, specialistID, delta); err != nil {
-		pr.log.Warn("failed to update the load of a specialist; reconciliation corrects it", "specialist", specialistID,
+		pr.log.Warn("failed to update the load of a specialist; reconciliation will correct it", "specialist", specialistID,
 			"error", err)
 	}
 }

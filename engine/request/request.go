@@ -420,7 +420,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 // releaseHold releases the hold of a closed request.
 func (rq *Requests) releaseHold(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
-		rq.log.Warn("failed to release the hold of an ended request; it expires on its own", "request", r.ID,
+		rq.log.Warn("failed to release the hold of a closed request; it expires on its own", "request", r.ID,
 			"error", err)
 	}
 }

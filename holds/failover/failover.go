@@ -254,7 +254,7 @@ func (b *Backend) takeOver() {
 	// Watch before filling the fallback: the ledger already contains what the events from that step will report.
 	w, err := b.fallback.Watch(ctx)
 	if err != nil {
-		b.logger.Error("events from the fallback not received yet", "error", err)
+		b.logger.Error("not yet receiving events from the fallback", "error", err)
 	}
 	b.ledger.toFallback(ctx)
 	term := b.term

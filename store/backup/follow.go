@@ -176,7 +176,7 @@ func (f *Follower) follow(ctx context.Context, now time.Time) error {
 			return err
 		}
 		f.retryAt = now.Add(Retry)
-		f.Logger.Warn("failed to start a new incremental backup; the current one continues; retrying",
+		f.Logger.Warn("failed to start a new incremental backup; continuing the current one and retrying",
 			"in", Retry, "error", err)
 	}
 	return f.extend(ctx, f.chain, to, false)

@@ -61,7 +61,7 @@ func TestFullDestinationIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Run(t.Context(), now)
-	contains(t, "the log", f.log.String(), "incremental backup resumed", "the current one continues")
+	contains(t, "the log", f.log.String(), "incremental backup resumed", "continuing the current one")
 	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 2 || len(ids) != 1 {
 		t.Errorf("with free space, the incremental backup has %+v with %v, %v", got, ids, err)
 	}

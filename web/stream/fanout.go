@@ -34,7 +34,7 @@ func (h *Hub) follow(ctx context.Context) {
 			h.endAll(reason)
 		}
 		if h.interrupted.Swap(false) {
-			h.log.Info("event subscription restored; live streams accepted")
+			h.log.Info("event subscription restored; accepting live streams again")
 		}
 		began := time.Now()
 		err = h.relay(ctx, watch)

@@ -168,7 +168,7 @@ func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 	defer cancel()
 	hello, err := h.snapshot(ctx, s, topic, hello)
 	if err != nil {
-		h.log.Warn("snapshot of a live stream failed", "error", err)
+		h.log.Warn("failed to create the snapshot for a live stream", "error", err)
 		_ = s.conn.write(appendEnd(hello, endInitFailed, s.id), h.options.WriteTimeout)
 		h.drop(s, endInitFailed)
 		return
