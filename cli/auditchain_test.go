@@ -49,7 +49,7 @@ func TestVerifyKnowsNotedLink(t *testing.T) {
 	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" +
 		strings.Repeat("0", 66), "1:zz"} {
 		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 ||
-			!strings.Contains(got.stderr, "is not a link of the audit chain") {
+			!strings.Contains(got.stderr, "is not a valid audit link") {
 			t.Errorf("--audit-link %s: got %+v, want exit code 2", bad, got)
 		}
 	}

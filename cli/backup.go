@@ -235,7 +235,7 @@ func keyText(key backup.Key) string {
 	return "# The key for this clinic's backups. Print it, and do not store it on the server. It is shown only once. " +
 		"Without\n# it, the copies at the backup destination cannot be opened. To restore a copy on any machine:\n" +
 		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key\n" +
-		"# You can also decrypt the copies with the program age. The key in groups, for typing:\n" +
+		"# You can also decrypt the copies with the age program. The key in groups, for typing:\n" +
 		"#   " + key.Groups() + "\n" + key.String() + "\n"
 }
 

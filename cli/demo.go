@@ -31,7 +31,7 @@ func demoCommand(p process) *cobra.Command {
 			"accepts five appointments a minute, so that you can watch the queue. The data is in a temporary\n" +
 			"directory, which is deleted when the demo ends; --data is not touched. To stop the demo, send SIGINT\n" +
 			"or SIGTERM.\n" +
-			"On Linux, the server is a separate process. A button on the page /demo kills the server, which then\n" +
+			"On Linux, the server is a separate process. A button on the /demo page kills the server, which then\n" +
 			"restarts with its data.\n" +
 			"With --cluster, the demo runs two nodes with the PostgreSQL and Redis installed on this machine, and\n" +
 			"has buttons that kill them.",

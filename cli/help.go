@@ -149,7 +149,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command) {
 // settingsTopic returns `holdfast help settings`, which prints every setting by group.
 func settingsTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString(`Settings of the server, for serve, demo and "config print".
+	b.WriteString(`Settings of the server, used by serve, demo and "config print".
 
 Each setting can be set in three ways, for example as the flag --base-url, as the environment variable HOLDFAST_BASE_URL,
 or as a line HOLDFAST_BASE_URL=… in the file named by --config. A flag takes precedence over the environment, and the environment over the file.

@@ -44,12 +44,12 @@ func httpsSettings() []setting {
 			set: func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
 		}, {
 			name: "https-listen", fallback: ":443", audience: forServing,
-			group: "HTTPS", value: "HOST:PORT", help: "address to serve HTTPS on, with --domain",
+			group: "HTTPS", value: "HOST:PORT", help: "with --domain: address to serve HTTPS on",
 			more: "If you use another port, a router or proxy must forward port 443 to it.",
 			set:  func(c *config, v string) (err error) { c.https.listen, err = parseListen(v); return err },
 		}, {
 			name: "http-listen", fallback: ":80", audience: forServing,
-			group: "HTTPS", value: "HOST:PORT", help: "address to redirect HTTP to HTTPS on, with --domain",
+			group: "HTTPS", value: "HOST:PORT", help: "with --domain: address to listen on for HTTP requests to redirect to HTTPS",
 			more: "If you use another port, a router or proxy must forward port 80 to it.",
 			set:  func(c *config, v string) (err error) { c.https.plain, err = parseListen(v); return err },
 		}, {

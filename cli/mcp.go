@@ -23,8 +23,8 @@ func mcpCommand(p process) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the Model Context Protocol on standard input and output",
 		Long: "Lets an assistant on this machine book appointments. The command serves the Model Context Protocol\n" +
-			"on standard input and output, and connects to the server that runs in the data directory. For\n" +
-			"assistants on other machines, use POST /mcp with an API key that has the scope agent.",
+			"on standard input and output, and connects to the server that is running on the data directory.\n" +
+			"For assistants on other machines, use POST /mcp with an API key that has the agent scope.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

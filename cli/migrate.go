@@ -18,7 +18,7 @@ func migrateCommand(p process) *cobra.Command {
 			"appointments, people, keys, audit log and queue. Then it compares every row.\n" +
 			"If the move is interrupted, run the command again to continue. Until it has finished, the clinic\n" +
 			"stays in the old database. After that, no server opens the old database, and you can delete it.\n" +
-			"Without --to, the command is the same as upgrade. No server may be running on either database.",
+			"Without --to, the command does the same as upgrade. No server may be running on either database.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

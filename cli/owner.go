@@ -61,7 +61,7 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 }
 
 func adminCommand(p process) *cobra.Command {
-	return groupCommand("admin", "Create and list owners, reset passwords",
+	return groupCommand("admin", "Create owners, list users, reset passwords",
 		adminCreateCommand(p), adminListCommand(p), adminResetCommand(p))
 }
 
@@ -82,7 +82,7 @@ func adminCreateCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&ask.Email, "email", "", "email address to sign in with")
-	c.Flags().StringVar(&ask.Name, "name", "", "name that colleagues see next to changes")
+	c.Flags().StringVar(&ask.Name, "name", "", "name shown to colleagues next to changes")
 	defineSettings(c, forData)
 	return c
 }

@@ -155,7 +155,7 @@ func queueRetryCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry ID | --failed",
 		Short: "Retry one operation, or all failed operations",
-		Long: "Retries a failed operation from its first attempt, or a waiting operation immediately. With\n" +
+		Long: "Retries a failed operation as if it were new, or a waiting operation immediately. With\n" +
 			"--failed, it retries all failed operations except those that need review: a person must first\n" +
 			"decide whether they took effect. If no server is running, the next server to start retries them.",
 		Args: func(c *cobra.Command, args []string) error {

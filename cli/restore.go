@@ -23,8 +23,8 @@ func restoreCommand(p process) *cobra.Command {
 		Short: "Restore a backup",
 		Long: "Verifies a copy of the backup, then replaces the database and the keys in the data directory. The\n" +
 			"server must not be running. The replaced files are moved to backups/replaced-…, which the server\n" +
-			"deletes after a few weeks. All users are signed out, and the command lists the API keys that are\n" +
-			"valid again.\n" +
+			"deletes after the period in --backup-keep (28 days by default). All users are signed out, and the\n" +
+			"command lists the API keys that are valid again.\n" +
 			"\n" +
 			"BACKUP is one of these:\n" +
 			"  a directory    written by backup, or by the server every day (auto-…)\n" +
@@ -63,7 +63,7 @@ func restoreCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&until, "until", "",
-		"leave out the increments made after this time, such as 2026-11-23T09:30:00Z")
+		"leave out increments made after this time, such as 2026-11-23T09:30:00Z")
 	nameValue(c.Flags(), "until", "INSTANT")
 	c.Flags().StringVar(&keyFile, "key", "", "file with the key of an encrypted copy, or - to type the key")
 	nameValue(c.Flags(), "key", "FILE")

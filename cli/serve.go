@@ -64,7 +64,7 @@ func serveCommand(p process) *cobra.Command {
 			}
 			// An owner who sets the mail server in the console may set the sender later.
 			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" {
-				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
+				return errors.Join(fmt.Errorf("--smtp-url is set, but %w", err), h.close())
 			}
 			if h.entrance, err = h.openEntrance(cfg); err != nil {
 				return errors.Join(err, h.close())
@@ -362,7 +362,7 @@ func listen(address, flag string) (net.Listener, error) {
 			"lines in docs/https.md",
 			address, err, flag)
 	case err != nil:
-		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
+		return nil, fmt.Errorf("listen on %s: %w. Use --%s to set an address that this machine has", address, err, flag)
 	}
 	return l, nil
 }

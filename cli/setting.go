@@ -139,7 +139,7 @@ func settings() []setting {
 		}, {
 			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
 			group: "Basics", value: "EMAIL",
-			help: "email address of the first owner, to create it without the setup page",
+			help: "email address of the first owner; creates the owner without the setup page",
 			more: "Needs `--owner-password`. Ignored if the clinic already has an owner.",
 			set:  func(c *config, v string) (err error) { c.ownerEmail, err = parseOwnerEmail(v); return err },
 		}, {
@@ -222,7 +222,7 @@ func settings() []setting {
 			set:  func(c *config, v string) error { c.sms.body = v; return nil },
 		}, {
 			name: "sms-success", with: []string{"sms-url"}, audience: forServing, group: "Mail", value: "TEXT",
-			help: "text that a successful response from an SMS gateway at an https:// address contains",
+			help: "text that marks a response from an SMS gateway at an https:// address as successful",
 			more: "White space is ignored. If it is not set, every 2xx response is a success.",
 			set:  func(c *config, v string) error { c.sms.success = v; return nil },
 		}, {

@@ -30,7 +30,7 @@ func (c smsConfig) texter(allowPrivate bool) (*notice.Texter, error) {
 	}
 	x, err := notice.NewTexter(o)
 	if err != nil {
-		return nil, fmt.Errorf("--sms-url is set, and %w", err)
+		return nil, fmt.Errorf("invalid SMS settings (--sms-…): %w", err)
 	}
 	return x, nil
 }

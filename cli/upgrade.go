@@ -144,7 +144,7 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 		if u.FreeBytes > 0 {
 			fmt.Fprintf(&b, "; %s of disk space is free", megabytes(u.FreeBytes))
 		}
-		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n",
+		fmt.Fprintf(&b, "\nto go back, run with the previous version: holdfast restore --data %s %s/before-%04d-….db\n",
 			cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
 	} else {
 		b.WriteString("nothing was tested: back up PostgreSQL with its own tools first\n")

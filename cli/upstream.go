@@ -58,7 +58,7 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
 			group: "Practice system", value: "NAME",
-			help: "vendor user name to write patients and appointments with",
+			help: "vendor user name for writing patients and appointments",
 			more: "If it is not set, `--upstream-user` is used.",
 			set:  text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
@@ -68,7 +68,7 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
 			group: "Practice system", value: "DURATION",
-			help: "delay before the one retry of a rate-limited booking while a caller waits",
+			help: "delay before the single retry of a rate-limited booking while a caller waits",
 			set:  length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,

@@ -212,7 +212,7 @@ func parseLink(text string) (link store.ChainHead, err error) {
 	sum, unread := hex.DecodeString(hash)
 	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) ||
 		len(sum) != len(link.Hash) {
-		return link, fmt.Errorf("%q is not a link of the audit chain: a link is a position, a colon and 64 hexadecimal digits", text)
+		return link, fmt.Errorf("%q is not a valid audit link: a link is a position, a colon and 64 hexadecimal digits", text)
 	}
 	return link, nil
 }

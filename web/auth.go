@@ -243,14 +243,14 @@ func credentialFor(a access) string {
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as " +
 			"Authorization: Bearer hfk_…."
 	case agentKey, queueing:
-		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
+		return "Send an API key with the agent scope as Authorization: Bearer hfk_…."
 	case bookers:
-		return "A key with the scope presence or metrics cannot be used here; omit it, or send a key with the scope " +
-			"agent or admin."
+		return "A key with the presence or metrics scope cannot be used here; omit it, or send a key with the " +
+			"agent or admin scope."
 	case presenceKey:
-		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
+		return "Send an API key with the presence scope as Authorization: Bearer hfk_…."
 	}
-	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."
+	return "Send an API key with the admin scope as Authorization: Bearer hfk_…."
 }
 
 // managedID replaces the id in a path. It stands for the appointment that the manage link opens. A page that is opened

@@ -201,7 +201,7 @@ func (s *Server) fhirMetadata(c *call) error {
 		"rest": []any{map[string]any{
 			"mode": "server",
 			"security": map[string]any{
-				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as " +
+				"description": "Schedule and Slot are public. Appointment needs an API key with the admin scope as " +
 					"Authorization: Bearer hfk_….",
 			},
 			"resource": []resource{

@@ -82,7 +82,7 @@ func asKey(r *http.Request, key string) *http.Request {
 	return r
 }
 
-// presenceKey returns an API key with the scope presence.
+// presenceKey returns an API key with the presence scope.
 func presenceKey(b *testing.B, server *httptest.Server) string {
 	b.Helper()
 	_, body := sendOnce(b, asKey(post(b, server.URL+"/v1/api-keys", `{"name":"bench","scope":"presence"}`), "Bearer "+

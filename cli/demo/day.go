@@ -133,7 +133,7 @@ func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 		return err
 	}
 	if _, err := d.Engine.Clinic.CreateBlock(ctx, d.Actor, pause, nil); err != nil {
-		return fmt.Errorf("failed to create the demo's appointments of today: %w", err)
+		return fmt.Errorf("failed to create the demo's appointments for today: %w", err)
 	}
 	for i, v := range visits {
 		name := givenNames[i%len(givenNames)] + " " + familyNames[i*7%len(familyNames)]
@@ -152,7 +152,7 @@ func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 			continue
 		}
 		if _, err := d.Engine.Booking.SetAttendance(ctx, a.ID, 0, v.attendance, d.Actor, nil); err != nil {
-			return fmt.Errorf("failed to create the demo's appointments of today: %w", err)
+			return fmt.Errorf("failed to create the demo's appointments for today: %w", err)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func postgresUser() (*localUser, error) {
 	found, err := user.Lookup("postgres")
 	if err != nil {
 		return nil, fmt.Errorf(
-			"PostgreSQL does not run as root, and this machine has no user postgres: run the demo as another user: %w",
+			"PostgreSQL refuses to run as root, and this machine has no postgres user: %w. Run the demo as another user",
 			err,
 		)
 	}

@@ -47,7 +47,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	switch {
 	case n.SpecialistID == "":
 	case scope != store.ScopePresence:
-		m.Add("specialistId", "only a key with the scope presence can be bound to a specialist")
+		m.Add("specialistId", "only a key with the presence scope can be bound to a specialist")
 	case ac.clinic.Current().SpecialistByID[n.SpecialistID] == nil:
 		m.Add("specialistId", "no specialist has this id")
 	}

@@ -69,7 +69,7 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 	x := &Texter{allowPrivate: o.AllowPrivate}
 	if o.Given != nil {
 		if wrong := o.Given.Mistakes(o.AllowPrivate); len(wrong) > 0 {
-			return nil, fmt.Errorf("the SMS gateway: %s %s", wrong[0].Field, wrong[0].Text)
+			return nil, fmt.Errorf("%s %s", wrong[0].Field, wrong[0].Text)
 		}
 		x.given = &gatewayRoute{gateway: *o.Given, secret: o.Secret}
 	}
