@@ -134,7 +134,7 @@ func TestOwnerEditsQuestions(t *testing.T) {
 	p.open("/staff?lang=en#types")
 	p.press("Edit Longer visit")
 	p.press("Questions")
-	p.press("Add a question")
+	p.press("Add question")
 	p.there(`[id="questions[0].label"]`)
 	p.run(`document.getElementById('questions[0].label').focus()`)
 	p.write("Which knee?")

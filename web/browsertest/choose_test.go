@@ -107,7 +107,7 @@ func TestOwnerEditsTypePage(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#types")
 	p.press("Groups")
-	p.press("Add a group")
+	p.press("Add group")
 	p.there("dialog .hook input")
 	p.run(`document.querySelector('dialog .hook input').focus()`)
 	p.write("First visits")

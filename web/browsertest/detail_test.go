@@ -79,7 +79,7 @@ func TestListsStartAtTheirEdge(t *testing.T) {
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
 	p.open("/staff?lang=en#waitlist")
-	p.press("Add a person")
+	p.press("Add person")
 	p.there("#wl-name")
 	p.fill("#wl-name", "Omar Ruiz")
 	p.fill("#wl-phone", "030 1112233")
@@ -112,7 +112,7 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 
 	desk := h.desk(t, store.RoleReception)
 	desk.open("/staff?lang=en#waitlist")
-	desk.press("Add a person")
+	desk.press("Add person")
 	desk.there("#wl-name")
 	desk.run(`document.querySelector('dialog form').requestSubmit()`)
 	desk.there("#wl-name-error")

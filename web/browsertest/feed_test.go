@@ -19,7 +19,7 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	p.click(`.line-do [aria-label="Edit Dr. Ada Brandt"], .line-do button`)
 	p.there("#feed")
 	p.says("No subscription")
-	p.press("Create an address")
+	p.press("Create address")
 	p.there("#feed-url")
 	p.accessible("the address of a calendar")
 	p.shot("calendar-feed")
@@ -39,7 +39,7 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 		}
 	}
 	read(http.StatusOK)
-	p.press("Revoke the address")
+	p.press("Revoke address")
 	p.says("The calendar subscription has been revoked.")
 	read(http.StatusNotFound)
 
@@ -47,7 +47,7 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	own.click(".side .me a")
 	own.there("#feed")
 	own.click(".feed .check input, .feed input[type=checkbox]")
-	own.press("Create an address")
+	own.press("Create address")
 	own.there("#feed-url")
 	own.accessible("one's own calendar elsewhere")
 	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal,

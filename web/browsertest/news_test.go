@@ -64,7 +64,7 @@ func TestNewsShowOnlineCancellation(t *testing.T) {
 	p.run(`document.querySelector('.board').focus()`)
 	p.key("!")
 	p.until(`document.querySelectorAll('.newslist li').length === 4`)
-	p.says("previously ")
+	p.says("Previous time: ")
 	p.until(`/Cancelled/.test(document.querySelectorAll('.newslist li')[1].innerText)`)
 	p.accessible("the news with a cancellation")
 	p.shot("staff-news-cancelled")

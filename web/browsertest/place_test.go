@@ -60,7 +60,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there("#consent")
-	p.press("Add a place")
+	p.press("Add place")
 	p.there(`[id="places[0].name"]`)
 	p.run(`document.getElementById('places[0].name').focus()`)
 	p.write("North")

@@ -66,7 +66,7 @@ func TestWaitlistFindsKnownPatient(t *testing.T) {
 	p.size(1280, 720)
 	p.appointment("Lena Vogt", "ada", "15:00")
 	p.open("/staff?lang=en#waitlist")
-	p.press("Add a person")
+	p.press("Add person")
 	p.there("#wl-name:focus")
 	p.write("le")
 	p.there("#person-0")
