@@ -195,8 +195,11 @@ func writeJSON(t *testing.T, path string, v any) {
 }
 
 func (k *killed) identify(base string) {
-	k.tokens = postAgent(k.t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane",
-		"lastName": "Roe", "sessionId": "call"})
+	eventually(k.t, "the patient has a token", func() bool { // on a busy machine, the first response can come too late
+		k.tokens = postAgent(k.t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane",
+			"lastName": "Roe", "sessionId": "call"})
+		return k.tokens["bookingAuthToken"] != nil
+	})
 }
 
 // run lets five agents and a web visitor book until the process is killed at a random moment, and waits for its

@@ -80,7 +80,7 @@ func TestProposalReachesPatientBySMS(t *testing.T) {
 		}
 		o := proposal(c, a)
 		token := c.Booking.ShortManageToken(&a)
-		for _, want := range []string{"new time", o.SlotStart.Format("2 Jan") + ", " + o.SlotStart.Format("15:04"),
+		for _, want := range []string{"we propose", o.SlotStart.Format("2 Jan") + ", " + o.SlotStart.Format("15:04"),
 			"Held until " + o.ExpiresAt.Format("Mon"), o.ExpiresAt.Format("15:04"), "https://book.example.org/m#" + token} {
 			if !strings.Contains(got[0].Text, want) {
 				t.Errorf("the text message has no %q: %s", want, got[0].Text)

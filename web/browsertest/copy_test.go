@@ -103,7 +103,7 @@ func TestClinicWithoutTimesShowsPhone(t *testing.T) {
 	h := newHouse(t, closed(func(store.Weekday) bool { return true }))
 	p := h.tab(t)
 	p.open("/?lang=en&type=checkup")
-	p.reads(`No times can be booked online in the next 60 days\. Call 030 1234567 or check again later; times that are cancelled appear here immediately\.`)
+	p.reads(`No times can be booked online in the next 60 days\. Call 030 1234567 or check again later\. Times that become free appear here immediately\.`)
 	p.accessible("no times at all")
 	p.look("book-11-none")
 }
