@@ -177,7 +177,7 @@ func settings() []setting {
 			help: "age at which an email, a text message or a webhook fails if it was not delivered",
 			more: "It counts from the change that caused the message, so the time during which the server is off " +
 				"counts too. Reminders are sent until the appointment starts.",
-			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
+			set: func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
 			name: "smtp-url", secret: true, audience: forServing, common: true, group: "Mail", value: "URL",
 			help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
