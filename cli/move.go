@@ -67,7 +67,7 @@ type moving struct {
 func (m *moving) grow(ctx context.Context, url string) error {
 	file := m.dir.file(databaseFile)
 	if disk.Size(file) <= 0 {
-		return fmt.Errorf("there is no SQLite clinic in %s; to move a PostgreSQL clinic, set --database", m.dir.path)
+		return fmt.Errorf("there is no SQLite database in %s; to move a clinic out of PostgreSQL, set --database", m.dir.path)
 	}
 	from, err := sqlite.OpenCarrier(ctx, file, m.dir.file(backupsDir), m.log)
 	if err != nil {
@@ -163,7 +163,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	return m.arrived(dir)
 }
 
-// arrived marks the directory as the data directory of a SQLite clinic.
+// arrived marks the directory as the data directory of a clinic in SQLite.
 func (m *moving) arrived(dir *dataDir) error {
 	if err := os.Remove(dir.file(postgresFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

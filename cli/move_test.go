@@ -32,7 +32,7 @@ func TestClinicMovesToPostgresAndBack(t *testing.T) {
 		t.Errorf("the command printed the URL, which may contain a password: %s", moved)
 	}
 	again := command(t, nil, "", "migrate", "--data", dir, "--to", url)
-	contains(t, "growing again", again.stderr, "there is no SQLite clinic")
+	contains(t, "growing again", again.stderr, "there is no SQLite database")
 	old, _ := filepath.Glob(filepath.Join(dir, backupsDir, "moved-*", databaseFile))
 	if len(old) != 1 {
 		t.Fatalf("got %v, want the original file to remain", old)

@@ -16,7 +16,7 @@ import (
 // readPassword reads a password. A terminal does not show the password, so the user types it twice. In a file or a
 // pipe, the password is the first line.
 func (p process) readPassword(ctx context.Context) (string, error) {
-	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", account.MinPassword)
+	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters): ", account.MinPassword)
 	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		first, err := p.readHidden(ctx, int(f.Fd()))
 		if err != nil {

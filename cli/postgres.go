@@ -41,8 +41,8 @@ func (h *house) warnWithoutTLS(database string) {
 // command opens it exclusively.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if disk.Size(h.dir.file(databaseFile)) > 0 {
-		return fmt.Errorf("%s is a SQLite clinic, but --database names a PostgreSQL database. Remove --database, or "+
-			"choose another directory with --data", h.dir.file(databaseFile))
+		return fmt.Errorf("%s contains a SQLite database, but --database names a PostgreSQL database. Remove "+
+			"--database, or choose another directory with --data", h.dir.file(databaseFile))
 	}
 	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(),
 		Live: cfg.liveIn()})
@@ -118,5 +118,5 @@ func (d *dataDir) refusePostgres() error {
 		return nil
 	}
 	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: set --database to its database. For "+
-		"a new, empty SQLite clinic, choose another directory with --data", d.path)
+		"a new, empty SQLite database, choose another directory with --data", d.path)
 }

@@ -125,7 +125,7 @@ func TestServeWithPostgres(t *testing.T) {
 		} else {
 			contains(t, what, got.stderr, map[string]string{
 				"without --database": "--database", "with another database": "belongs to the database",
-				"beside a clinic's file": "is a SQLite clinic", "a demo": "remove --database",
+				"beside a clinic's file": "contains a SQLite database", "a demo": "remove --database",
 				"a restore of a file": "belongs to a PostgreSQL clinic", "a command without a URL": "--database",
 			}[what])
 		}
