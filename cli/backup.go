@@ -40,7 +40,8 @@ func backupSettings() []setting {
 			help: "backup destination: a directory on another disk, or s3://bucket/prefix",
 			more: "The directory must already exist: if the server created it, copies could end up on the wrong " +
 				"disk while the intended disk is not mounted. The server encrypts the copies once you have created a " +
-				"key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
+				"key (`holdfast backup-key`). See [A bucket as the backup " +
+				"destination](backup.md#a-bucket-as-the-backup-destination).",
 			set: func(c *config, v string) (err error) {
 				c.backups.Destination, err = backup.ParseDestination(v)
 				return err

@@ -98,7 +98,7 @@ func upstreamSettings() []setting {
 			name: "agent-bound", fallback: "12s", audience: forServing,
 			group: "Practice system", value: "DURATION",
 			help: "how long an agent's caller waits for the result of a booking: 3s to 25s",
-			more: "Set it to more than `--upstream-spacing`: the booking of a second child can then wait for its " +
+			more: "Set it to more than `--upstream-spacing`, so that a booking for a second child can wait for its " +
 				"turn and still be confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
