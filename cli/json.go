@@ -16,7 +16,7 @@ func jsonFlag(c *cobra.Command) *bool {
 	return c.Flags().Bool("json", false, "print JSON, for programs")
 }
 
-// printJSON writes v, indented, with a line break at the end.
+// printJSON writes v as indented JSON with a trailing newline.
 func printJSON(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {

@@ -87,8 +87,8 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 }
 
 // TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count for 10 s, or until another node takes a specialist
-// online or offline. If the count follows both changes within 9 s, the reason is the other node's changes, not the
-// cache's age. If the machine is too busy for that, the test tries again, because a slow attempt proves nothing.
+// online or offline. If the count reflects both changes within 9 s, the other node's changes updated it, not the expiry
+// of the cache. If the machine is too busy for that, the test tries again, because a slow attempt proves nothing.
 func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// mistakenBody is a body with a value of the wrong form, and with other mistakes where the operation allows any.
+// mistakenBody is a request body with a value of the wrong JSON type and, if the operation has other fields that can be
+// invalid, other invalid values.
 type mistakenBody struct {
 	operation string // method and pattern, as in docs/api/openapi.yaml
 	path      string // default: the pattern

@@ -319,8 +319,8 @@ func (b *bug) applied(root string) (map[string]string, error) {
 	return planted.Apply(root, places...)
 }
 
-// isSeen returns an error unless a row found the bug that was built in. Only the expected sentence counts, because a
-// program that does not start also fails.
+// isSeen returns an error unless the row's test failed because of the planted bug. Only the expected sentence counts,
+// because a program that does not start also fails.
 func (b *bug) isSeen(output string, hasFailed bool) error {
 	switch {
 	case !hasFailed:

@@ -24,7 +24,7 @@ import (
 // backAfter is how long a part of the demo's cluster stays down after it has been killed.
 const backAfter = 6 * time.Second
 
-// part is one process of the demo's cluster. It restarts whenever it ends.
+// part is one process of the demo's cluster. The demo restarts it whenever it exits.
 type part struct {
 	id      string           // node1, node2, redis or server
 	url     *url.URL         // URL of a node

@@ -43,7 +43,8 @@ type resource struct {
 }
 
 // NeedsOf returns the needs of a type, or nil if it has none. calendars contains the resources' calendars by id. taken
-// is the result of store.Reader.Taken around the range for at least ResourcesOf, ordered by specialist.
+// is the result of store.Reader.Taken for a span around the range and at least the resources that ResourcesOf returns,
+// ordered by specialist.
 func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, placeAt PlaceAt) *Needs {
 	if len(t.Needs) == 0 {
 		return nil

@@ -25,7 +25,8 @@ type queueClock struct {
 	at, shown time.Time
 }
 
-// stepped returns how far the wall clock has been set. It returns 0 as long as the steps add up to at most one second.
+// stepped returns how far the wall clock has been stepped. It returns 0 as long as the steps add up to at most one
+// second.
 func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	step := wall.Round(0).Sub(c.shown) - now.Sub(c.at)
 	if !c.at.IsZero() && step.Abs() <= time.Second {

@@ -32,7 +32,7 @@ func isFirst(a *store.Appointment, log []store.Delivery, op *store.Operation) bo
 }
 
 // decides reports whether the outcome of op determines the upstream state of its appointment. It returns false if a
-// later change has replaced op, and if op cancels a time from which the appointment was moved.
+// later change has replaced op, or if op cancels a time that the appointment was moved from.
 func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p *payload) bool {
 	switch {
 	case op.Kind != store.UpstreamCancel:

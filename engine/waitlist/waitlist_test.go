@@ -125,7 +125,7 @@ func wantOffered(c *enginetest.TestClinic, what string, e store.WaitlistEntry, w
 }
 
 // TestFreedTimeIsOfferedInOrder: a freed time is offered to the first entry, to the second once that offer has expired,
-// and to the third once the second has declined. The third books it. At no moment can any other client book the time.
+// and to the third once the second has declined. The third books it. No other client can book the time at any point.
 func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// FollowBusy implements holds.Busy. Both backends receive every change, whichever one serves. Neither call waits for
+// FollowBusy implements holds.Busy. Both backends receive every change, whichever one is active. Neither call waits for
 // the network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	return errors.Join(b.fallback.FollowBusy(ctx, change, freed, taken),

@@ -22,7 +22,7 @@
 //
 // Presence is always stored in this process as well, and served from here while the primary is unavailable. During that
 // time, a node has only the heartbeats that it received itself. Both backends receive the booked time, whichever one
-// serves.
+// is active.
 //
 // A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //

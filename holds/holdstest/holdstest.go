@@ -275,7 +275,7 @@ func (p *proof) claim(c holds.Claim) holds.Hold {
 	return h
 }
 
-// refused claims time that another client holds, and returns the HeldError's Until.
+// refused makes a claim for time that another client holds, and returns the HeldError's Until.
 func (p *proof) refused(c holds.Claim) time.Time {
 	p.Helper()
 	h, err := p.Claim(p.ctx, c)

@@ -147,8 +147,8 @@ func (b *Backend) open(ctx context.Context, d holds.Decision) error {
 	return nil
 }
 
-// toDatabase copies the state of the primary to PostgreSQL. If the primary cannot be sealed, it copies the state that
-// the nodes remember instead.
+// toDatabase copies the state of the primary to PostgreSQL. If the primary cannot be sealed, it instead copies the
+// state that the nodes have in memory.
 func (b *Backend) toDatabase(d holds.Decision) error {
 	ctx, cancel := context.WithTimeout(b.done, fillTime+b.deadAfter())
 	defer cancel()

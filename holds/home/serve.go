@@ -167,8 +167,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	})
 }
 
-// ended runs a call that ends a hold. If a home ended the hold but its response was lost, the event shows that the hold
-// ended, and the next home does not have the hold.
+// ended runs call, which ends the hold with this id. If a home ended the hold but its response was lost, the event shows
+// that the hold ended, and the next home does not have the hold.
 func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
 	call func(at holds.Homely) (bool, error)) (bool, error) {
 	tried, done := false, false

@@ -8,9 +8,9 @@ import (
 	"holdfast/holds"
 )
 
-// resources indexes by resource the holds that take resources. A resource is never a specialist, so it is in no shard.
-// The lock of resources is acquired last, after the locks of clients and shards. When a hold changes, resources is
-// updated before the lock of the hold's shard is released.
+// resources maps each resource to the holds that take it. A resource is never a specialist, so it is in no shard. The
+// lock of resources is acquired last, after the locks of clients and shards. When a hold changes, resources is updated
+// before the lock of the hold's shard is released.
 //
 // An expired hold that its shard has not ended yet is still in this table, but conflicts with no claim.
 type resources struct {

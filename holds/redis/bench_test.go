@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkClaim claims holds one after another on one connection, and compares this with a bare EVALSHA: the claim's
-// own script and arguments, and a script that does nothing. They take turns of ten slots for each of a hundred
-// specialists. Each turn begins without holds.
+// own script and arguments, and a script that does nothing. The variants alternate. In each round, a variant runs ten
+// slots for each of 100 specialists, starting with no holds.
 func BenchmarkClaim(b *testing.B) {
 	s := redistest.Start(b, redistest.Programs(b)[0])
 	live := open(b, s, Options{})

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// BenchmarkPool runs the same prepared query from 32 callers on 8 connections, with this project's pool and with
-// pgx's, in turns. share is the rate of this project's pool relative to that of pgx.
+// BenchmarkPool runs the same prepared query from 32 callers on 8 connections, alternating between this project's pool
+// and pgx's. share is the rate of this project's pool relative to that of pgx.
 func BenchmarkPool(b *testing.B) {
 	url := database(b)
 	at, err := newServer(Options{URL: url, Timeout: 5 * time.Second})

@@ -119,7 +119,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects and migrates the schema. ctx limits only the opening. It returns ErrSchema if the schema was weakened.
+// Open connects and migrates the schema. ctx applies only to opening the database. It returns ErrSchema if the schema
+// was weakened.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err

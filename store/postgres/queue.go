@@ -63,7 +63,7 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// OpenQueue connects and migrates the schema. ctx limits only the opening.
+// OpenQueue connects and migrates the schema. ctx applies only to opening the queue.
 func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	common := Options{URL: o.URL, Logger: o.Logger, Timeout: o.Timeout}
 	if err := common.fill(); err != nil {

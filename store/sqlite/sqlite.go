@@ -75,8 +75,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the database, creates it if it is missing, and migrates its schema. ctx limits only the opening. Open
-// returns ErrDamaged if the file cannot be read as a database, and ErrSchema if its schema was weakened.
+// Open opens the database, creates it if it is missing, and migrates its schema. ctx applies only to opening the
+// database. Open returns ErrDamaged if the file cannot be read as a database, and ErrSchema if its schema was weakened.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, migrations)
 }

@@ -104,7 +104,7 @@ func (p *tab) requested(method, address string) {
 	}
 }
 
-// receives adds the size of a response.
+// receives adds the size of a response to p.received.
 func (p *tab) receives(bytes float64) {
 	p.mu.Lock()
 	p.received += bytes

@@ -22,7 +22,7 @@ import (
 
 const domain = "book.clinic.test"
 
-// serving is a Keeper with its two listeners, and an ACME directory that validates domains at these ports.
+// serving is a Keeper with its two listeners, and an ACME directory that validates domains on the listeners' ports.
 type serving struct {
 	*Keeper
 	directory *acmetest.Directory

@@ -115,7 +115,7 @@ func (w hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return w.conn, bufio.NewReadWriter(bufio.NewReader(w.conn), bufio.NewWriter(w.conn)), nil
 }
 
-// listen opens a stream of a type over a pipe and returns the end that the client reads.
+// listen opens a stream for an appointment type over a pipe and returns the client's end.
 func (s *streams) listen(appointmentType string, client holds.ClientID, lease time.Duration) *reader {
 	s.t.Helper()
 	return s.open(Request{Topic: appointmentType, Client: client, Lease: lease})
