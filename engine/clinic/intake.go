@@ -70,9 +70,9 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 }
 
 // ChangeAnswers returns an appointment's answers after some of them have changed. kept contains the stored answers, and
-// said the new ones by question id. An empty answer removes the stored one. Answers to questions that said does not
-// name do not change, even if the type no longer has those questions. An unchanged answer keeps its question's wording
-// from the time of the booking.
+// said the new ones by question id. An empty answer removes the stored one. An answer whose question is not in said
+// does not change, even if the type no longer has that question. An unchanged answer keeps its question's wording from
+// the time of the booking.
 func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer,
 	said map[string]string) []store.Answer {
 	left, now := maps.Clone(said), []store.Answer(nil)

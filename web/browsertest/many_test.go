@@ -39,7 +39,7 @@ func many(f *clinic.File) {
 }
 
 // BenchmarkFirstSlotOfMany does the same as BenchmarkFirstSlots, in a clinic with 40 types and 60 specialists. It also
-// reports the requests and the bytes of the page until it shows its first bookable time.
+// reports how many requests and bytes the page needs before it shows its first bookable time.
 func BenchmarkFirstSlotOfMany(b *testing.B) {
 	h := newHouse(b, many)
 	p := h.tab(b)

@@ -14,8 +14,8 @@ import (
 
 const password = "a few words together"
 
-// staff creates a user with the given role and returns their email address. A user with the role specialist is Dr
-// Brandt.
+// staff creates a user with the given role and returns their email address. For the specialist role, the user is linked
+// to Dr Brandt.
 func (h *house) staff(role store.Role) (email string) {
 	h.t.Helper()
 	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role,

@@ -117,8 +117,8 @@ func (l *life) checkRows(all bool) error {
 	return l.Recorded(found, all)
 }
 
-// attemptEnds is the longest time until the queue must have the outcome of an attempt. It includes an attempt's longest
-// calls, and the retries of storing its outcome while the disk is full.
+// attemptEnds is the longest time until the queue must have the outcome of an attempt. It covers an attempt's longest
+// calls, and the retries to store its outcome while the disk is full.
 const attemptEnds = 2 * time.Minute
 
 // checkAttempts checks that no operation stays in the status processing. After a restart, the time counts from the
