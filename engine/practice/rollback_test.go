@@ -68,7 +68,7 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 							a.UpstreamID)
 					}
 				}
-				if !strings.Contains(p.Log.String(), "has a booking that this server did not write") && !told {
+				if !strings.Contains(p.Log.String(), "has no record of sending") && !told {
 					t.Errorf("the log does not report the rollback:\n%s", p.Log.String())
 				}
 			})
