@@ -19,6 +19,7 @@ import (
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
+	"holdfast/web/certificate"
 )
 
 // house is a complete server with a queue.
@@ -51,7 +52,10 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
-	options := web.Options{Version: "test", LastCopy: lastCopy}
+	certificates := func() []certificate.Status { // there is a domain
+		return []certificate.Status{{Domain: "clinic.example", Until: time.Now().AddDate(0, 3, 0)}}
+	}
+	options := web.Options{Version: "test", LastCopy: lastCopy, Certificates: certificates}
 	for _, c := range change {
 		c(&options)
 	}
