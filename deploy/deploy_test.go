@@ -90,7 +90,7 @@ func parseScrape(text string) series {
 
 // These are the parts of PromQL that read can parse.
 var (
-	functions = []string{"rate", "increase", "histogram_quantile"}
+	functions = []string{"rate", "increase", "histogram_quantile", "time"}
 	operators = []string{"sum", "max", "min", "avg", "count", "topk"}
 	keywords  = []string{"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool",
 		"offset"}
