@@ -77,7 +77,11 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 		return err
 	}
 	if beside && len(applied) > len(known) {
-		if err := refuseNewer(ctx, c, len(applied), len(known)); err != nil {
+		open, err := oneOn(ctx, c, (*row).Text, openToValue)
+		if err == nil {
+			err = refuseNewer(len(applied), len(known), open)
+		}
+		if err != nil {
 			return err
 		}
 		log.Info("schema belongs to a newer version of the program, which is running alongside this one", "schema", len(applied), "known",

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -65,31 +64,30 @@ func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 //
 // Call it on the connection that follows changes and on every connection that writes, including those of the queue.
 // Each of them can break on its own. While a node can still write, no other program may assume that the node has
-// stopped.
+// stopped. After an error, close the connection.
 func tellVersion(ctx context.Context, c *conn) error {
 	known := SchemaVersion()
-	if _, err := c.exchange(ctx, stmt(`SELECT pg_advisory_lock_shared($1)`, int64(orderLock+1)),
-		stmt(`SELECT pg_advisory_lock_shared($1::int, $2::int)`, int64(versionLock), known)); err != nil {
-		return err
-	}
-	applied, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`)
-	if err == nil {
-		err = refuseNewer(ctx, c, applied, known)
-	}
-	_, undone := c.exchange(ctx, stmt(`SELECT pg_advisory_unlock_shared($1)`, int64(orderLock+1)))
-	return errors.Join(err, undone)
-}
-
-// refuseNewer returns store.ErrInvalid if the database has a newer schema that is not open to this program.
-func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
-	if applied <= known {
-		return nil
-	}
-	said, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+openTo+`'), '')`)
+	var applied int
+	var open string
+	// One transaction, sent in one piece: if this node stops responding, the lock that a starting node waits for is
+	// released anyway.
+	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT pg_advisory_xact_lock_shared($1)`, int64(orderLock+1)),
+		stmt(`SELECT pg_advisory_lock_shared($1::int, $2::int)`, int64(versionLock), known),
+		asks(func(r *row) { applied = r.Int() }, `SELECT count(*) FROM schema_versions`),
+		asks(func(r *row) { open = r.Text() }, openToValue), stmt(`COMMIT`))
 	if err != nil {
 		return err
 	}
-	if open, err := strconv.Atoi(said); err == nil && open <= known {
+	return refuseNewer(applied, known, open)
+}
+
+// openToValue reads the value of openTo; empty if no program has stored it.
+const openToValue = `SELECT COALESCE((SELECT value FROM meta WHERE key = '` + openTo + `'), '')`
+
+// refuseNewer returns store.ErrInvalid if the database has a newer schema that is not open to this program. open is the
+// value of openTo.
+func refuseNewer(applied, known int, open string) error {
+	if oldest, err := strconv.Atoi(open); applied <= known || err == nil && oldest <= known {
 		return nil
 	}
 	return fmt.Errorf(

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"holdfast/holds/node/nodetest"
 	"holdfast/store"
 )
 
@@ -165,6 +169,78 @@ func TestMigrationDoesNotBlockNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestSilentNodeDelaysNoStart checks that a node that stops responding while it publishes its schema does not keep the
+// lock that a starting node waits for.
+func TestSilentNodeDelaysNoStart(t *testing.T) {
+	direct := Options{URL: database(t), Live: "postgres", Timeout: 20 * time.Second}
+	s := mustOpen(t, direct)
+	defer s.Close()
+	dir, err := os.MkdirTemp("", "holdfast-line-") // t.TempDir() is too long for the name of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	proxy := nodetest.Start(t, filepath.Join(dir, ".s.PGSQL.5432"), cluster.Socket())
+	u, err := url.Parse(direct.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("host", dir)
+	u.RawQuery = q.Encode()
+	o := Options{URL: u.String(), Timeout: time.Hour}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	at, err := newServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := at.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	proxy.Mute(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- tellVersion(ctx, c) }()
+	other := mustConnect(t, s.server)
+	published := func() bool {
+		n, err := oneOn(t.Context(), other, (*row).Int, `SELECT count(*) FROM pg_locks
+			WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid = $1`, int64(c.pg.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 1
+	}
+	for began := time.Now(); !published(); {
+		if time.Since(began) > time.Minute {
+			t.Fatal("the node does not publish its schema")
+		}
+	}
+	if err := other.script(t.Context(), `SET lock_timeout = 10000`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.exchange(t.Context(), stmt(`SELECT pg_advisory_lock($1)`, int64(orderLock+1))); err != nil {
+		t.Errorf("a starting node waits for the silent one: %v", err)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the silent node got a response")
+	}
+}
+
+func mustConnect(t *testing.T, at server) *conn {
+	t.Helper()
+	c, err := at.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	return c
 }
 
 // TestLoneCommandKeepsSchema opens the database with Alone while a node serves. It must be refused without migrating
