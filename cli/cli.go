@@ -109,7 +109,7 @@ func rootCommand(p process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "An appointment server in one binary",
-		Long: `Holdfast is an appointment server in one binary. Patients book on a live page, and no slot is ever double-booked.
+		Long: `An appointment server in one binary. Patients book on a live page, and no slot is double-booked.
 
   holdfast demo     try it: a demo clinic with visitors, in a temporary directory
   holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data

@@ -51,7 +51,8 @@ func nearDatabases(data string) []string {
 	above := filepath.Dir(data)
 	var near []string
 	for _, pattern := range []string{filepath.Join(data, "*"), filepath.Join(above, "*"), above, "holdfast-data"} {
-		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // brackets in a directory's name act as a pattern, so Glob can miss files
+		// Brackets in a directory's name act as a pattern, so Glob can miss files.
+		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile))
 		for _, file := range files {
 			if dir := filepath.Dir(file); dir != data && !slices.Contains(near, dir) {
 				near = append(near, dir)

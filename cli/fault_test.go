@@ -431,7 +431,8 @@ func (s *storm) table() string {
 		s.Error(err)
 	}
 	var b strings.Builder
-	b.WriteString("\n| fault | times | recovered after, median | at most | longest wait at the other nodes |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| fault | times | recovered after, median | at most | longest wait on the other nodes |\n" +
+		"|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.recovered)) {
 		all := slices.Sorted(slices.Values(s.recovered[name]))
 		round := func(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -151,9 +151,10 @@ func settingsTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString(`Settings of the server, used by serve, demo and "config print".
 
-Each setting can be set in three ways, for example as the flag --base-url, as the environment variable HOLDFAST_BASE_URL,
-or as a line HOLDFAST_BASE_URL=… in the file named by --config. A flag takes precedence over the environment, and the environment over the file.
-A DURATION is a number with a unit: 90s, 5m, 12h. DAYS are written as 30d. A setting marked * is a secret: it can be read
+Each setting can be set in three ways, for example as the flag --base-url, as the environment
+variable HOLDFAST_BASE_URL, or as a line HOLDFAST_BASE_URL=… in the file named by --config. A flag
+takes precedence over the environment, and the environment over the file. A DURATION is a number
+with a unit: 90s, 5m, 12h. DAYS are written as 30d. A setting marked * is a secret: it can be read
 from a file, with --NAME-file.
 `)
 	for _, group := range settingGroups {

@@ -21,15 +21,15 @@ func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return b.Store.Write(ctx, fn)
 }
 
-// Beside opens a second server on the clinic's database. meanwhile runs just before that server's next write, so that
-// its changes are committed first.
-func (c *TestClinic) Beside(meanwhile func()) *engine.Engine {
+// Beside opens a second server on the clinic's database. first runs just before that server's next write, so that its
+// changes are committed first.
+func (c *TestClinic) Beside(first func()) *engine.Engine {
 	c.T.Helper()
 	db := &between{Store: c.Store}
 	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.Holds})
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	db.first = meanwhile
+	db.first = first
 	return e
 }
