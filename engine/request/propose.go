@@ -51,7 +51,7 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 		Length: old.SlotEnd.Sub(old.SlotStart),
 	}, owner, record.SpelledOwner(old.HoldOwner), until)
 	if err != nil {
-		rq.restoreHold(context.WithoutCancel(ctx), &old) // HoldInstead may have displaced it
+		rq.keepHold(context.WithoutCancel(ctx), &old) // HoldInstead may have displaced it
 		return old, err
 	}
 	if r.WantedStart.IsZero() {
@@ -75,10 +75,22 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	})
 	if err != nil {
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
-		rq.restoreHold(context.WithoutCancel(ctx), &old)
+		rq.keepHold(context.WithoutCancel(ctx), &old)
 		return old, err
 	}
 	rq.outbound.Enqueue(notices...)
 	rq.releaseHold(ctx, &old)
 	return r, nil
+}
+
+// keepHold restores the hold of a request after a failed proposal, unless the request has been closed or has another
+// hold since it was read as old.
+func (rq *Requests) keepHold(ctx context.Context, old *store.BookingRequest) {
+	rq.restoreHold(ctx, old)
+	// Check afterwards: a change before the check is seen, and a later change releases the restored hold itself.
+	now, err := rq.Get(ctx, old.ID)
+	if errors.Is(err, store.ErrNotFound) ||
+		err == nil && (now.HoldOwner != old.HoldOwner || lapsedAt(&now, record.Now()) != nil) {
+		rq.releaseHold(ctx, old)
+	}
 }

@@ -78,6 +78,25 @@ func TestProposalCanOverlapRequestedTime(t *testing.T) {
 	}
 }
 
+// TestLateProposalFreesTimeOfClosedRequest checks that a proposal which loses against a decline leaves no hold.
+func TestLateProposalFreesTimeOfClosedRequest(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t)
+	approved(c)
+	ctx := context.Background()
+	r := asks(c, 1, c.Start)
+	later := c.Start.Add(r.SlotEnd.Sub(r.SlotStart) / 2)
+	other := c.Beside(func() {
+		if _, err := c.Request.Decline(ctx, r.ID, enginetest.Jo, false, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := other.Request.Propose(ctx, r.ID, "", later, enginetest.Jo, nil); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("proposing for a declined request: got %v, want store.ErrVersion", err)
+	}
+	c.WantNoHolds()
+}
+
 // TestRefusedProposalChangesNothing: a time that is taken, held, in the past or unchanged is refused, and the request
 // keeps its time.
 func TestRefusedProposalChangesNothing(t *testing.T) {
