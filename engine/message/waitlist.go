@@ -118,8 +118,11 @@ func (ms *Messages) untilFinal(ctx context.Context, e *store.WaitlistEntry) *out
 		return nil
 	}
 	a, err := ms.store.Appointment(ctx, e.AppointmentID)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil
+	case err != nil:
+		return new(unread(ctx))
 	}
 	if at, is := ms.undoableUntil(ctx, a); is {
 		return &outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
