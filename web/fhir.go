@@ -71,7 +71,7 @@ func (c *call) fhirQuery(known ...string) *query {
 	for name := range q.values {
 		if name != "_format" && name != "_summary" && !slices.Contains(known, name) {
 			q.add(name, "is not a supported parameter; the supported parameters are "+
-				""+strings.Join(append(known, "_format", "_summary"), ", "))
+				strings.Join(append(known, "_format", "_summary"), ", "))
 		}
 	}
 	if f := q.text("_format"); f != "" && f != "json" && f != fhir.ContentType && f != "application/json" {

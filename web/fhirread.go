@@ -128,15 +128,11 @@ func (s *Server) readFHIRAppointment(c *call) error {
 
 func (s *Server) searchFHIRAppointments(c *call) error {
 	q := c.fhirQuery("date", "status", "_count", "_page")
-	zone, err := time.LoadLocation(s.engine.Clinic.Schedule().Clinic.Timezone)
-	if err != nil {
-		return err
-	}
 	if q.text("_summary") == fhir.JustCount {
 		q.add("_summary", "the server does not count appointments; use true, text, data or false")
 	}
 	f := store.AppointmentFilter{Cursor: q.text("_page"), Limit: q.between("_count", 1, maxFHIRCount, fhirCount)}
-	f.From, f.To = q.dates("date", zone)
+	f.From, f.To = q.dates("date", s.engine.Clinic.Zone())
 	var status []string
 	if text := q.text("status"); text != "" {
 		status = strings.Split(text, ",")
