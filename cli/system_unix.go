@@ -61,6 +61,9 @@ func handBack(dir string) error {
 	defer root.Close()
 	give := func(name string) error {
 		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) { // a running server has deleted it
+			return nil
+		}
 		if err != nil {
 			return err
 		}
