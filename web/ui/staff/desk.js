@@ -156,7 +156,17 @@ export function createDesk(me, reload = () => location.reload()) {
       failure = problem
       trouble(problem)
       send({ type: 'not loaded', stale, staleHours, staleNews })
-      if (passing(problem) || problem.status === 429) setTimeout(settle, retryAfter * (1 + Math.random()))
+      // A part that did load may have planned a refresh already. It would repeat the failure at once.
+      clearTimeout(settling)
+      settling = 0
+      if (passing(problem) || problem.status === 429)
+        settling = setTimeout(
+          () => {
+            settling = 0
+            settle()
+          },
+          retryAfter * (1 + Math.random()),
+        )
     }
   }
   async function refresh({ stale, staleHours, staleNews }) {
