@@ -58,3 +58,14 @@ func posted(t *testing.T, url string, body any, header map[string]string) (statu
 	t.Helper()
 	return asked(t, http.MethodPost, url, body, header)
 }
+
+// insisted posts a request that is safe to repeat. It repeats it while the storage is unavailable, which a busy machine
+// can be for a moment.
+func insisted(t *testing.T, url string, body any, header map[string]string) (status int, answer string) {
+	t.Helper()
+	eventually(t, "the storage is available", func() bool {
+		status, answer = posted(t, url, body, header)
+		return status != http.StatusServiceUnavailable
+	})
+	return status, answer
+}
