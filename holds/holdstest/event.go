@@ -203,7 +203,7 @@ func (p *proof) watch(specialistIDs ...string) holds.Watch {
 // next returns exactly n events.
 func (p *proof) next(w holds.Watch, n int) (got []holds.Event) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Minute)
 	defer cancel()
 	for len(got) < n {
 		batch, err := w.Next(ctx, nil)

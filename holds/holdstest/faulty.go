@@ -71,8 +71,8 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 			}
 		})
 		u.nodes = append(u.nodes, &proof{T: t, Backend: b, ctx: context.Background(),
-			h:   Harness{Second: 300 * time.Millisecond},
-			day: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
+			second: 300 * time.Millisecond,
+			day:    time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
 	}
 	u.suffer(seed, faults)
 	// on a busy machine, two clock readings can be that far apart

@@ -131,6 +131,7 @@ func (h Harness) conflict(t *testing.T) {
 // repeat tests what Claim returns for a slot that the client already holds.
 func (h Harness) repeat(t *testing.T) {
 	h.prove(t, "a repeat returns the existing hold, renewed and never shortened", func(p *proof) {
+		p.brief()
 		wish := p.wish("ada", "09:00", amal)
 		first := p.claim(wish)
 		p.pass(p.seconds(4))

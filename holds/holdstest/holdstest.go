@@ -155,7 +155,7 @@ func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hol
 		run := func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
-			p := &proof{T: t, h: h, ctx: ctx, Backend: h.Open(t, booked)}
+			p := &proof{T: t, h: h, ctx: ctx, Backend: h.Open(t, booked), second: time.Minute}
 			p.keepPace()
 			p.day = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
 			p.stream = p.follow()
@@ -189,7 +189,8 @@ type proof struct {
 	day     time.Time // midnight UTC of a future day
 	stream  *stream
 	stopped bool
-	changes int64 // numbers the changes of the feed
+	second  time.Duration // see seconds
+	changes int64         // numbers the changes of the feed
 }
 
 // keepPace lengthens the seconds of the test, and Late by the same factor, if the machine is so busy that calls take
@@ -261,7 +262,12 @@ func (p *proof) claimOf(s holds.Span, c holds.Owner) holds.Claim {
 	return holds.Claim{Span: s, Owner: c, Seats: []int{s.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
 }
 
-func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * float64(p.h.Second)) }
+// brief begins a test that lets time pass: its seconds have the length that the harness sets.
+func (p *proof) brief() { p.second = p.h.Second }
+
+// seconds returns a lifetime. In a test that is not brief, a second is a minute, so that nothing expires before a busy
+// machine has finished.
+func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * float64(p.second)) }
 
 func (p *proof) pass(d time.Duration) { p.h.Advance(d) }
 

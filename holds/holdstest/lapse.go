@@ -13,6 +13,7 @@ import (
 // extend tests how far a hold can be extended.
 func (h Harness) extend(t *testing.T) {
 	h.prove(t, "an extension counts from now, never shortens the hold, and sends the owner an event", func(p *proof) {
+		p.brief()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(4))
 		before := time.Now()
@@ -29,6 +30,7 @@ func (h Harness) extend(t *testing.T) {
 		}
 	})
 	h.prove(t, "no extension exceeds the maximum lifetime", func(p *proof) {
+		p.brief()
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = p.seconds(20)
 		got := p.claim(wish)
@@ -45,6 +47,7 @@ func (h Harness) extend(t *testing.T) {
 		p.is(err, holds.ErrNotFound)
 	})
 	h.prove(t, "a restart resets the maximum lifetime, at most ten times", func(p *proof) {
+		p.brief()
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = p.seconds(20)
 		got := p.claim(wish)
@@ -69,6 +72,7 @@ func (h Harness) extend(t *testing.T) {
 // pin tests how a pin protects a hold while its booking is being written.
 func (h Harness) pin(t *testing.T) {
 	h.prove(t, "a pin extends a hold beyond its expiry and its maximum, for the given time", func(p *proof) {
+		p.brief()
 		wish := p.wish("ada", "09:00", amal)
 		wish.MaxLife = wish.TTL
 		got := p.claim(wish)
@@ -96,6 +100,7 @@ func (h Harness) pin(t *testing.T) {
 		}
 	})
 	h.prove(t, "an unpinned hold expires at its earlier expiry, or after the grace period if that has passed", func(p *proof) {
+		p.brief()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Pin(p.ctx, got.ID, amal, p.seconds(30))
 		p.no(err)
@@ -129,6 +134,7 @@ func (h Harness) pin(t *testing.T) {
 // lapse tests how a hold expires.
 func (h Harness) lapse(t *testing.T) {
 	h.prove(t, "a hold exists until its expiry, and from that instant no call finds it", func(p *proof) {
+		p.brief()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(10) - p.moment())
 		if _, err := p.Hold(p.ctx, got.ID); err != nil {
@@ -154,6 +160,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 	})
 	h.prove(t, "an expiry is published on time without a call", func(p *proof) {
+		p.brief()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(10) + p.h.Late)
 		var e holds.Event
@@ -164,6 +171,7 @@ func (h Harness) lapse(t *testing.T) {
 		p.near("At", e.At, got.ExpiresAt)
 	})
 	h.prove(t, "many holds that expire together are all released on time", func(p *proof) {
+		p.brief()
 		n := min(1000, p.h.Queue/2)
 		for i := range n {
 			p.claim(p.wish(fmt.Sprintf("specialist-%d", i), "09:00", client(i)))
@@ -176,6 +184,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 	})
 	h.prove(t, "expiries are published in order, even if a claim finds them first", func(p *proof) {
+		p.brief()
 		var ids []string
 		for i, at := range []string{"09:00", "09:30", "10:00", "10:30"} {
 			wish := p.wish("ada", at, client(i))
@@ -193,6 +202,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 	})
 	h.prove(t, "a hundred holds with different lifetimes are each released at their own expiry", func(p *proof) {
+		p.brief()
 		// The stream compares every release with the hold's deadline.
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for i := range 100 {
@@ -215,6 +225,7 @@ func (h Harness) lapse(t *testing.T) {
 		p.punctual(func() { p.stream.await("every end", func() bool { return len(p.stream.ended) == 100 }) })
 	})
 	h.prove(t, "an extended hold does not expire at its first expiry", func(p *proof) {
+		p.brief()
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(5))
 		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
@@ -231,6 +242,7 @@ func (h Harness) lapse(t *testing.T) {
 		return h.Owner == amal
 	}
 	h.proveBooked(t, "a pinned hold that lapses is free at once, and ends as its booking did", booked, func(p *proof) {
+		p.brief()
 		asked.Store(0)
 		done, failed := p.claim(p.wish("ada", "09:00", amal)), p.claim(p.wish("ada", "09:30", bela))
 		unpinned := p.claim(p.wish("ada", "10:00", amal))
@@ -251,6 +263,7 @@ func (h Harness) lapse(t *testing.T) {
 	var answer chan struct{}
 	slow := func(holds.Hold) bool { <-answer; return false }
 	h.proveBooked(t, "a slow answer about one booking delays nothing else", slow, func(p *proof) {
+		p.brief()
 		answer = make(chan struct{})
 		pinned := p.claim(p.wish("ada", "09:00", amal))
 		_, err := p.Pin(p.ctx, pinned.ID, amal, p.seconds(10))

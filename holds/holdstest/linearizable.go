@@ -25,6 +25,7 @@ func (h Harness) linearizable(t *testing.T) {
 	}
 	for seed := range seeds {
 		h.prove(t, fmt.Sprintf("seed %d", seed), func(p *proof) {
+			p.brief()
 			history := p.history(uint64(seed))
 			m := model{quota: historyQuota}
 			if !p.h.Virtual {

@@ -105,7 +105,7 @@ func (n *nodes) hear(b holds.Backend) *hearing {
 // next returns the next event. It fails after a minute without one.
 func (h *hearing) next() (e holds.Event) {
 	h.n.Helper()
-	ctx, cancel := context.WithTimeout(h.n.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(h.n.Context(), 10*time.Minute)
 	defer cancel()
 	for len(h.pending) == 0 {
 		var err error

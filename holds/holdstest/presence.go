@@ -28,6 +28,7 @@ func (h Harness) presence(t *testing.T) {
 		}
 	})
 	h.prove(t, "specialists without a heartbeat go offline, and no others", func(p *proof) {
+		p.brief()
 		p.changed(true)(p.Online(p.ctx, "ada", 3))
 		p.changed(true)(p.Online(p.ctx, "bob", 3))
 		p.changed(true)(p.Online(p.ctx, "cleo", 3))
@@ -53,6 +54,7 @@ func (h Harness) presence(t *testing.T) {
 		}
 	})
 	h.prove(t, "a deactivated specialist is in no list; activation restores the earlier state", func(p *proof) {
+		p.brief()
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.changed(true)(p.Deactivate(p.ctx, "ada"))
 		p.changed(false)(p.Deactivate(p.ctx, "ada"))
@@ -96,6 +98,7 @@ func (h Harness) presence(t *testing.T) {
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 	})
 	h.prove(t, "a heartbeat counts from its arrival, and only for online specialists", func(p *proof) {
+		p.brief()
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.is(p.Beat(p.ctx, "bob"), holds.ErrOffline)
 		p.pass(p.seconds(6))

@@ -34,6 +34,7 @@ func (h Harness) quota(t *testing.T) {
 		}
 	})
 	h.prove(t, "a released, confirmed, displaced or expired hold no longer counts against the quota", func(p *proof) {
+		p.brief()
 		wish := func(specialist string) holds.Claim {
 			c := p.wish(specialist, "09:00", amal)
 			c.Quota = 1

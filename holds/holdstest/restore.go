@@ -150,6 +150,7 @@ func (h Harness) restore(t *testing.T) {
 		}
 	})
 	prove("an existing hold gets the remaining time", func(p *proof, r holds.Restorer) {
+		p.brief()
 		h := p.claim(p.wish("ada", "09:00", amal))
 		x := holds.Remains{Hold: h, LapsesAt: h.ExpiresAt.Add(p.seconds(5)), Life: p.seconds(60)}
 		x.ExpiresAt = x.LapsesAt
@@ -165,6 +166,7 @@ func (h Harness) restore(t *testing.T) {
 		}
 	})
 	prove("a restored selection has its remaining time", func(p *proof, r holds.Restorer) {
+		p.brief()
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
 		// less than a selection's full lifetime, which does not depend on the suite's seconds

@@ -49,6 +49,7 @@ func (h Harness) selection(t *testing.T) {
 		}
 	})
 	h.prove(t, "selecting the same slot again renews and publishes nothing", func(p *proof) {
+		p.brief()
 		_, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
 		p.pass(6 * time.Second)
@@ -63,6 +64,7 @@ func (h Harness) selection(t *testing.T) {
 		}
 	})
 	h.prove(t, "a renewal resets its lifetime and publishes nothing", func(p *proof) {
+		p.brief()
 		for _, c := range []holds.Owner{amal, bela} {
 			_, err := p.Select(p.ctx, c, p.span("ada", "09:00"))
 			p.no(err)
@@ -98,6 +100,7 @@ func (h Harness) selection(t *testing.T) {
 		}
 	})
 	h.prove(t, "a selection expires at its expiry, and that is published on time without a call", func(p *proof) {
+		p.brief()
 		got, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
 		p.pass(p.seconds(1))

@@ -121,7 +121,7 @@ func (s *stream) fault(format string, args ...any) {
 // await waits until has returns true. It fails after a minute.
 func (s *stream) await(what string, has func() bool) {
 	s.p.Helper()
-	ctx, cancel := context.WithTimeout(s.p.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(s.p.ctx, 10*time.Minute)
 	defer cancel()
 	for {
 		s.mu.Lock()

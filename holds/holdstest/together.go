@@ -146,6 +146,7 @@ func (h Harness) together(t *testing.T) {
 	})
 	h.prove(t, "extending and pinning keep all resources of a hold; release and confirmation free them all",
 		func(p *proof) {
+			p.brief()
 			got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 			rival := p.needing("bob", "09:00", bela, []string{"room-1"})
 			p.pass(p.seconds(5))
@@ -172,6 +173,7 @@ func (h Harness) together(t *testing.T) {
 			p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		})
 	h.prove(t, "an expired hold frees its resource immediately, and its release is published before the next hold", func(p *proof) {
+		p.brief()
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		p.pass(time.Until(got.ExpiresAt) + p.moment())
 		p.claim(p.needing("bob", "09:00", bela, []string{"room-1"}))
