@@ -34,7 +34,7 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 // gone waits until a process has ended.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(pid, 0),
+	for deadline := time.Now().Add(10 * time.Minute); !errors.Is(syscall.Kill(pid, 0),
 		syscall.ESRCH); time.Sleep(20 * time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		// a zombie: it has ended, and its parent has not waited for it yet

@@ -313,7 +313,7 @@ func receives(address, secret string, at time.Time, alter func([]byte)) int {
 // waitFor waits until so returns true. so depends on another process.
 func waitFor(t *testing.T, printed *transcript, so func() bool) {
 	t.Helper()
-	for end := time.After(time.Minute); !so(); {
+	for end := time.After(10 * time.Minute); !so(); {
 		select {
 		case <-end:
 			t.Fatalf("the expected output did not appear within a minute; it printed %s", printed)

@@ -80,7 +80,7 @@ func TestServeNotifiesServiceManager(t *testing.T) {
 		"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	next := func() string {
 		t.Helper()
-		_ = socket.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = socket.SetReadDeadline(time.Now().Add(10 * time.Minute))
 		b := make([]byte, 1<<10)
 		n, err := socket.Read(b)
 		if err != nil {

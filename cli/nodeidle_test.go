@@ -41,7 +41,7 @@ func TestIdleNodesAreIdle(t *testing.T) {
 					if rate <= mostIdle {
 						break
 					}
-					if time.Since(began) > time.Minute {
+					if time.Since(began) > 10*time.Minute {
 						t.Fatalf("an idle node runs %.1f transactions per second, want at most %d", rate, mostIdle)
 					}
 				}

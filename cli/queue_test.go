@@ -216,7 +216,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+	for end := time.Now().Add(10 * time.Minute); !ok(); <-tick.C {
 		if time.Now().After(end) {
 			t.Fatalf("still not: %s", what)
 		}

@@ -167,7 +167,7 @@ func (p proxy) startOnce(t *testing.T, program, block, to string) (f *front, fai
 			t.Logf("%s wrote at last:\n%s", p.name, wrote[max(0, len(wrote)-4000):])
 		}
 	})
-	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	patience, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for {
 		if conn, err := tls.Dial("tcp", f.address, f.tls()); err == nil {

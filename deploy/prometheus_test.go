@@ -99,7 +99,7 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 // shown repeats a query until there is a result, for at most a minute. If the last scrape took too long, there is no
 // result for a moment.
 func (p *prometheus) shown(expr string) (n int, err error) {
-	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if n, err = p.query(expr); err != nil || n > 0 || strings.Contains(expr, "> 0") || time.Now().After(end) {
 			return n, err
 		}
@@ -110,7 +110,7 @@ func (p *prometheus) shown(expr string) (n int, err error) {
 func (p *prometheus) until(t *testing.T, expr string) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var n int
 		if n, err = p.query(expr); err == nil && n > 0 {
 			return

@@ -194,7 +194,7 @@ func (c *nodes) clinic(specialists ...string) {
 // agree waits until every node has received every committed change.
 func (c *nodes) agree() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for _, n := range c.all {
 		for _, other := range c.all {

@@ -398,7 +398,7 @@ func (h *house) eventually(what string, ok func() bool) {
 	h.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+	for end := time.Now().Add(10 * time.Minute); !ok(); <-tick.C {
 		if time.Now().After(end) {
 			h.t.Fatalf("still not: %s", what)
 		}

@@ -20,7 +20,7 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 		}()
 		_, _ = k.ready(t.Context(), "", func(context.Context, *bulkFiles) (*bulkFiles, error) { panic("broken") })
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	refused := errors.New("refused")
 	if _, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) {

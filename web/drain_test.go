@@ -21,7 +21,7 @@ const plainGet = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 func answered(t *testing.T, conn net.Conn) *http.Response {
 	t.Helper()
 	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -169,7 +169,7 @@ func places(body string) (at [][2]int) {
 // send calls the handler without the network, so that the request can contain anything. It disconnects from a stream
 // after 5 ms.
 func (m *malformed) send(h *house) *httptest.ResponseRecorder {
-	ctx, leave := context.WithTimeout(context.Background(), time.Minute)
+	ctx, leave := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer leave()
 	if strings.HasSuffix(m.path, "/stream") {
 		// Cancel the request instead of setting a deadline: on a slow machine, the server would respond with 503 once

@@ -193,7 +193,7 @@ func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Minute))
 			open[i], heads[i] = conn, bufio.NewReader(conn)
 			if _, err := io.WriteString(conn, request); err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func TestPersonActsOnStuckDelivery(t *testing.T) {
 		h.book(n+1, "checkup", map[string]any{
 			"slotStartDate": h.at(30 * n), "specialistId": "ada", "patient": map[string]any{"name": name},
 		}).want(201)
-		for end := time.Now().Add(time.Minute); h.engine.Outbound.Unsaved() == 0; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(10 * time.Minute); h.engine.Outbound.Unsaved() == 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the outcome was stored, or there was no attempt")
 			}
@@ -62,7 +62,7 @@ func TestPersonActsOnStuckDelivery(t *testing.T) {
 		return path
 	}
 	h.do("POST", stuck(0, "Lena")+"/retry", nil, asAdmin).want(200)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		queue := h.do("GET", "/v1/queue-status", nil, asAdmin).want(200)
 		if queue.get("completed") == 1.0 {
 			break

@@ -54,7 +54,7 @@ func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
 				t.Errorf("%s: the mail has no %q:\n%s", what, word, got)
 			}
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(10 * time.Minute):
 		t.Errorf("%s: no mail came", what)
 	}
 }

@@ -98,7 +98,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 // eventually waits until reached returns true, for at most 2 minutes.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not reached within 30 s", what)
 		}

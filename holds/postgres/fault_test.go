@@ -151,7 +151,7 @@ func TestCutConnectionEndsEpoch(t *testing.T) {
 // cut waits until a watch reports that it might have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for {
 		_, err := w.Next(ctx, nil)
@@ -195,7 +195,7 @@ func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(2 * time.Minute); b.Ping(t.Context()) != nil; {
+	for deadline := time.After(10 * time.Minute); b.Ping(t.Context()) != nil; {
 		select {
 		case <-tick.C:
 		case <-deadline:

@@ -47,7 +47,7 @@ func watch(t *testing.T, b holds.Backend) holds.Watch {
 // next returns the next n events of a watch.
 func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for len(got) < n {
 		batch, err := w.Next(ctx, nil)

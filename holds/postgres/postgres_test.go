@@ -68,7 +68,7 @@ func migrated(t testing.TB) string {
 }
 
 // patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // open opens a backend on a database and closes it at the end of the test.
 func open(t testing.TB, url string, o Options) *Backend {

@@ -51,7 +51,7 @@ func watch(t *testing.T, b holds.Backend) holds.Watch {
 // cut waits until a watch reports that it might have missed events.
 func cut(t *testing.T, w holds.Watch) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	if got, err := w.Next(ctx, nil); !errors.Is(err, holds.ErrSlow) {
 		t.Fatalf("got %d events, %v, want ErrSlow: events may have been lost", len(got), err)
@@ -61,7 +61,7 @@ func cut(t *testing.T, w holds.Watch) {
 // next returns the next n events of a watch.
 func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for len(got) < n {
 		batch, err := w.Next(ctx, nil)

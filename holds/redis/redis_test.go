@@ -26,7 +26,7 @@ func TestBackend(t *testing.T) {
 }
 
 // patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // open opens a backend on a server and closes it at the end of the test.
 func open(t testing.TB, s *redistest.Server, o Options) *Backend {

@@ -77,7 +77,7 @@ func open(t *testing.T, size int) (*server, *Pool[*wire]) {
 
 func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	l, err := p.Acquire(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func migrated(t testing.TB) string {
 
 // patience is how long a test waits for an expected event, and the timeout of a call in a test that is not about
 // timeouts: the machine may be busy.
-const patience = time.Minute
+const patience = 10 * time.Minute
 
 // mustOpen opens a node, and retries until patience has passed. With the short timeout of some tests, a busy server may
 // not admit a node the first time, or may not have released the locks of a stopped node yet.

@@ -68,7 +68,7 @@ func testChange(t *testing.T, h Harness) {
 		select {
 		case err := <-found:
 			wantErr(t, "of the next change", err, nil)
-		case <-time.After(time.Minute):
+		case <-time.After(10 * time.Minute):
 			t.Fatal("Await is still waiting")
 		}
 		ended := make(chan error, 1)

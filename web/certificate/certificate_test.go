@@ -95,7 +95,7 @@ func (s *serving) eventually(t *testing.T, what string, so func(Status) bool) St
 		if so(is) {
 			return is
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > 10*time.Minute {
 			t.Fatalf("never %s: %+v", what, is)
 		}
 	}

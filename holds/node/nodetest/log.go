@@ -44,7 +44,7 @@ func (l *Log) Await(t testing.TB, message string, times int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(time.Minute); l.Count(message) < times; {
+	for deadline := time.After(10 * time.Minute); l.Count(message) < times; {
 		select {
 		case <-tick.C:
 		case <-deadline:

@@ -86,7 +86,7 @@ func (s *Server) Restart() {
 		s.command = nil
 		s.t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for !s.answers() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("%s does not answer", s.program)

@@ -102,13 +102,13 @@ func (s *Server) Run() error {
 	if err := s.command.Start(); err != nil {
 		return err
 	}
-	for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < 5*time.Minute; time.Sleep(20 * time.Millisecond) {
 		if err := s.Tool("pg_isready", "-q", "-h", s.dir).Run(); err == nil {
 			return nil
 		}
 	}
 	s.Crash()
-	return fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
+	return fmt.Errorf("PostgreSQL does not answer\n%s", said.Bytes())
 }
 
 // Crash stops the server immediately, without notifying its clients. Uncommitted data is lost. Run starts the server

@@ -48,7 +48,7 @@ func (s *Server) Standby(sync bool) (_ *Server, err error) {
 		if err == nil && state == want {
 			return standby, nil
 		}
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > 10*time.Minute {
 			standby.Stop()
 			return nil, fmt.Errorf("the standby does not follow: %q, %w", state, err)
 		}
