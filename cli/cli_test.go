@@ -47,10 +47,15 @@ func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	return ran{code, out.String(), errs.String()}
 }
 
-// must runs a command that must succeed, and returns its output.
+// must runs a command that must succeed, and returns its output. It repeats a command that a busy PostgreSQL did not
+// answer in time.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
-	got := command(t, nil, "", args...)
+	var got ran
+	eventually(t, "the database answers in time", func() bool {
+		got = command(t, nil, "", args...)
+		return got.code == 0 || !strings.Contains(got.stderr, "storage unavailable")
+	})
 	if got.code != 0 {
 		t.Fatalf("holdfast %s: exit code %d, want 0; it printed:\n%s", strings.Join(args, " "), got.code, got.stderr)
 	}

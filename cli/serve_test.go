@@ -61,8 +61,22 @@ func startedWith(t *testing.T, environment []string, args ...string) *server {
 	return startedFrom(t, os.Args[0], append([]string{asMain + "=1"}, environment...), args...)
 }
 
-// startedFrom is like startedWith, but runs the given program file.
-func startedFrom(t *testing.T, program string, environment []string, args ...string) *server {
+// startedFrom is like startedWith, but runs the given program file. It starts a server again that a busy PostgreSQL did
+// not answer in time, as a service manager does.
+func startedFrom(t *testing.T, program string, environment []string, args ...string) (s *server) {
+	t.Helper()
+	eventually(t, "the database answers in time", func() bool {
+		s = launched(t, program, environment, args...)
+		return s.base != "" || !strings.Contains(s.stderr.String(), "unavailable")
+	})
+	if s.base == "" {
+		t.Fatalf("the server did not start: %s", s.stderr)
+	}
+	return s
+}
+
+// launched starts a server and waits until it listens, or exits without an address.
+func launched(t *testing.T, program string, environment []string, args ...string) *server {
 	t.Helper()
 	s := &server{Cmd: exec.Command(program, args...), stdout: &transcript{}, stderr: &transcript{},
 		exited: make(chan error, 1)}
@@ -91,7 +105,6 @@ func startedFrom(t *testing.T, program string, environment []string, args ...str
 	}()
 	if s.base == "" {
 		<-s.exited
-		t.Fatalf("the server did not start: %s", s.stderr)
 	}
 	return s
 }

@@ -227,8 +227,14 @@ func TestSilentServerTimesOutSoon(t *testing.T) {
 			t.Errorf("got %v after %v, want ErrUnavailable within %v", err, took, timeout)
 		}
 	}
-	if _, err := b.Claim(t.Context(), wish("specialist-bob", amal)); err != nil {
-		t.Errorf("after it answers again: got %v", err)
+	for began := time.Now(); ; { // a busy server may need more than one timeout
+		_, err := b.Claim(t.Context(), wish("specialist-bob", amal))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, holds.ErrUnavailable) || time.Since(began) > patience {
+			t.Fatalf("after it answers again: got %v", err)
+		}
 	}
 }
 

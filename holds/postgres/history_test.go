@@ -35,7 +35,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 		q.Set("host", dir)
 		direct.RawQuery = q.Encode()
 		node := func() holds.Backend {
-			return openWhenReached(t, direct.String(), Options{Timeout: 500 * time.Millisecond})
+			return open(t, direct.String(), Options{Timeout: 500 * time.Millisecond})
 		}
 		return node, []holdstest.Fault{
 			{Name: "crashed", Strike: own.Crash, Empties: true, End: func() {

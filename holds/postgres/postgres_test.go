@@ -70,25 +70,14 @@ func migrated(t testing.TB) string {
 // patience is the timeout of calls in tests that are not about timeouts: the machine may be busy.
 const patience = 10 * time.Minute
 
-// open opens a backend on a database and closes it at the end of the test.
+// open opens a backend on a database and closes it at the end of the test. If the test sets a short timeout, a busy
+// machine may need several attempts.
 func open(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	o.URL = url
 	if o.Timeout == 0 {
 		o.Timeout = patience
 	}
-	b, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed(t, b)
-	return b
-}
-
-// openWhenReached is like open, with a timeout so short that a busy machine might need several attempts to connect.
-func openWhenReached(t testing.TB, url string, o Options) *Backend {
-	t.Helper()
-	o.URL = url
 	for began := time.Now(); ; {
 		b, err := Open(t.Context(), o)
 		if err == nil {

@@ -84,7 +84,7 @@ func (w *Watched) Promote() {
 func (w *Watched) await(what string, ok func() bool) {
 	w.t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 2*tilt {
+		if time.Since(began) > 20*tilt {
 			w.t.Fatalf("still not: %s\nSentinel:\n%s\nprimary:\n%s\nreplica:\n%s", what,
 				ask(w.sentinel, "INFO sentinel"), ask(w.ports[0], "INFO replication"),
 				ask(w.ports[1], "INFO replication"))
