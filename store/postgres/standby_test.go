@@ -195,7 +195,7 @@ func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	if err := insert(s, booking("s0", 60, 90)); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a booking at the node that must restart: got %v, want ErrUnavailable", err)
 	}
-	again := opened(t, Options{URL: either, Timeout: 2 * time.Second})
+	again := opened(t, Options{URL: either, Timeout: patience})
 	if err := insert(again, booking("s0", 30, 60)); err != nil || has(t, again, lost.ID) {
 		t.Errorf("at the restarted node: got %v, want the lost booking's time free", err)
 	}
