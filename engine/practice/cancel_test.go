@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
@@ -45,6 +46,46 @@ func TestMoveOfUnnamedAppointmentLeavesOne(t *testing.T) {
 			t.Fatalf("upstream %s, GUID %q; want confirmed without one", a.UpstreamState, a.UpstreamID)
 		}
 		move(p, 48*3+4)
+		p.Until(10*time.Minute, "settled", p.Settled)
+		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
+			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
+			t.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
+				a.UpstreamState, a.UpstreamID)
+		}
+	})
+}
+
+// TestMoveOfDuplicateAppointmentAsksPeople: the practice-management system has an appointment without a known GUID
+// twice. A move could end only one of the two, so a person decides before the new time is written.
+func TestMoveOfDuplicateAppointmentAsksPeople(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
+		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
+		p.Ask(p.Wish(48 * 3))
+		p.Until(10*time.Minute, "settled", p.Settled)
+		twin := p.Upstream.Appointments()[0]
+		twin.GUID = ""
+		p.Upstream.Add(twin)
+		move(p, 48*3+4)
+		p.Until(10*time.Minute, "settled", p.Settled)
+		if s, a := p.Upstream.Score(), p.BookingOf(); s.Writes != 1 || a.UpstreamState != store.UpstreamReview {
+			t.Fatalf("practice system: %+v; the appointment is %s upstream; want one write, needs_review", s,
+				a.UpstreamState)
+		}
+
+		twin = p.Upstream.Appointments()[1]
+		if err := p.Practice.Options.Upstream.SetAppointmentStatusCanceled(t.Context(), twin.GUID); err != nil {
+			t.Fatal(err)
+		}
+		failed, err := p.Queue.Operations(t.Context(), store.OperationFilter{Status: store.OperationFailed})
+		if err != nil || len(failed) != 1 {
+			t.Fatalf("failed operations: %+v, %v; want one", failed, err)
+		}
+		if err := p.Outbound.Review(t.Context(), "user:jo", failed[0].ID, outbound.DecisionResend); err != nil {
+			t.Fatal(err)
+		}
 		p.Until(10*time.Minute, "settled", p.Settled)
 		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
 			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {

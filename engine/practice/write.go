@@ -92,9 +92,6 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 			return o
 		}
 	}
-	if o, ok := pr.findEarlier(ctx, op, &a); !ok {
-		return o
-	}
 	return pr.sendAppointment(ctx, op, &p, a)
 }
 
@@ -183,56 +180,56 @@ func (pr *Practice) begin(ctx context.Context, op *store.Operation, p *payload, 
 }
 
 // findEarlier looks up and records the GUID of the earlier time of an appointment that moves, if that time has no GUID,
-// so that it can be cancelled. findEarlier does nothing if no earlier write took effect.
-func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation, a *store.Appointment) (outbound.Outcome,
-	bool) {
+// so that it can be cancelled, and returns the time as the upstream lists it. It returns nil if the time has a GUID, or
+// if no earlier write took effect. If several appointments match, a person decides which of them to cancel.
+func (pr *Practice) findEarlier(ctx context.Context, op *store.Operation,
+	a *store.Appointment) ([]upstream.Appointment, outbound.Outcome, bool) {
 	if op.Kind != store.UpstreamReschedule || a.UpstreamID != "" {
-		return outbound.Outcome{}, true
+		return nil, outbound.Outcome{}, true
 	}
 	log, err := pr.store.Deliveries(ctx, a.ID)
 	if err != nil {
-		return pr.soon(outbound.Unread(ctx)), false
+		return nil, pr.soon(outbound.Unread(ctx)), false
 	}
 	wanted, search := pr.unnamed(ctx, log, payload{})
 	if !search || wanted.isBlank() {
-		return outbound.Outcome{}, true
+		return nil, outbound.Outcome{}, true
 	}
 	if pr.asks.Wait(ctx, upstream.NoBound) != nil {
-		return pr.soon(op.LastError), false
+		return nil, pr.soon(op.LastError), false
 	}
 	list, err := pr.findUpstream(ctx, &wanted, a)
 	var answered *upstream.Error
 	switch class := upstream.ClassOf(err); {
 	case err != nil && !errors.As(err, &answered):
-		return pr.soon(outbound.Unread(ctx)), false
+		return nil, pr.soon(outbound.Unread(ctx)), false
 	case class == upstream.NotSent, class == upstream.RateLimited, upstream.IsSilent(err):
-		return pr.harmless(op, err)
-	case len(list) != 1: // or the response cannot be used: the move does not wait for it
-		return outbound.Outcome{}, true
+		o, ok := pr.harmless(op, err)
+		return nil, o, ok
+	case len(list) > 1:
+		return nil, outbound.Outcome{End: outbound.Undecided, Detail: "the practice system has the appointment more " +
+			"than once at its earlier time; cancel the duplicates there"}, false
+	case len(list) == 0: // or the response cannot be used: the move does not wait for it
+		return nil, outbound.Outcome{}, true
 	}
-	err = pr.store.Write(ctx, func(tx store.Tx) error {
-		now, err := tx.Appointment(ctx, a.ID)
-		if err != nil || now.UpstreamID != "" {
-			return err
-		}
-		now.UpstreamID, now.UpdatedAt = list[0].GUID, pr.outbound.Now()
-		return tx.UpdateAppointment(ctx, now)
-	})
-	if err != nil {
-		return pr.soon("the earlier appointment could not be recorded yet"), false
+	if pr.recordGUID(ctx, a, upstreamID, list[0].GUID) != nil {
+		return nil, pr.soon("the earlier appointment could not be recorded yet"), false
 	}
-	a.UpstreamID = list[0].GUID
-	return outbound.Outcome{}, true
+	return list, outbound.Outcome{}, true
 }
 
 // makeRoom cancels the old time of an appointment that moves to an overlapping time, because the upstream would
 // otherwise refuse the new time.
 func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload,
 	a *store.Appointment) (outbound.Outcome, bool) {
-	if a.UpstreamID == "" {
-		return outbound.Outcome{}, true
+	list, o, ok := pr.findEarlier(ctx, op, a)
+	if !ok || a.UpstreamID == "" {
+		return o, ok
 	}
-	list, err := pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
+	var err error
+	if list == nil {
+		list, err = pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
+	}
 	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
 	for _, old := range list {
 		if upstream.EqualGUID(old.GUID, a.UpstreamID) && !old.Cancelled && old.Start.Before(end) &&
@@ -282,16 +279,25 @@ func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payl
 
 // recordPatient stores the patient's upstream GUID with an appointment that does not have one.
 func (pr *Practice) recordPatient(ctx context.Context, a *store.Appointment, guid string) error {
+	return pr.recordGUID(ctx, a, upstreamPatientID, guid)
+}
+
+func upstreamID(a *store.Appointment) *string        { return &a.UpstreamID }
+func upstreamPatientID(a *store.Appointment) *string { return &a.UpstreamPatientID }
+
+// recordGUID stores an upstream GUID in a field of an appointment, unless the stored appointment already has one there.
+func (pr *Practice) recordGUID(ctx context.Context, a *store.Appointment, field func(*store.Appointment) *string,
+	guid string) error {
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		now, err := tx.Appointment(ctx, a.ID)
-		if err != nil || now.UpstreamPatientID != "" {
+		if err != nil || *field(&now) != "" {
 			return err
 		}
-		now.UpstreamPatientID, now.UpdatedAt = guid, pr.outbound.Now()
+		*field(&now), now.UpdatedAt = guid, pr.outbound.Now()
 		return tx.UpdateAppointment(ctx, now)
 	})
 	if err == nil {
-		a.UpstreamPatientID = guid
+		*field(a) = guid
 	}
 	return err
 }
