@@ -199,6 +199,9 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 		// the write failed, and the desk has since moved the appointment
 		answer.Status, answer.AppointmentGUID, say, answer.ErrorType = store.OperationCompleted, a.UpstreamID,
 			sayConfirmed, ""
+	case op.Status == store.OperationFailed && a.UpstreamState == store.UpstreamPending:
+		// the write failed, and a later move of the appointment is queued
+		answer.Status = store.OperationPending
 	case op.Status == store.OperationFailed:
 		say, answer.ErrorType = sayFailed, errorBookingFailed
 	case op.Status == store.OperationCompleted:
