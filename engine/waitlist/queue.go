@@ -94,7 +94,7 @@ func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.T
 	}
 	before, asked := q.asked[e.ID]
 	if !asked { // once per round, not once per free time
-		done, wants, err := q.settled(ctx, e)
+		done, wants, err := q.settled(ctx, e, q.now)
 		switch {
 		case err != nil:
 			return false, err
@@ -109,9 +109,11 @@ func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.T
 
 // settled returns the final status of an entry that needs no more offers, and an empty status for all other entries. An
 // entry is settled if the patient has booked the type since joining the list, or no longer has the appointment for
-// which the entry wants an earlier time. settled also returns the instant before which the entry wants a time; zero
-// means any time.
-func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.WaitlistStatus, time.Time, error) {
+// which the entry wants an earlier time, or that appointment has started. While the desk can still undo the change that
+// settled an entry, the entry is not settled. settled also returns the instant before which the entry wants a time;
+// zero means any time.
+func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry, now time.Time) (store.WaitlistStatus, time.Time,
+	error) {
 	if e.AppointmentID != "" {
 		a, err := w.Store.Appointment(ctx, e.AppointmentID)
 		switch {
@@ -119,6 +121,8 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 			return store.WaitlistLapsed, time.Time{}, nil
 		case err != nil:
 			return "", time.Time{}, err
+		case e.AbsenceID == "" && !a.SlotStart.After(now):
+			return store.WaitlistLapsed, time.Time{}, nil
 		case w.concerns(e, &a):
 			if replaced, err := w.isReplaced(ctx, e, &a); err != nil || replaced {
 				return store.WaitlistRemoved, time.Time{}, err

@@ -82,7 +82,7 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	if err := w.keep(ctx, live, now); err != nil {
 		return sweep, err
 	}
-	if err := w.endPointless(ctx, now); err != nil {
+	if err := w.endSettledSooner(ctx, now); err != nil {
 		return sweep, err
 	}
 	ended := w.takeEnded()
@@ -114,10 +114,9 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	return next, nil
 }
 
-// endPointless ends, once a minute, the entries whose appointment no longer needs an earlier time. Such an appointment
-// has started, or has been cancelled and the cancellation can no longer be undone. Otherwise these entries would stay
-// on the list until a suitable time becomes free.
-func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
+// endSettledSooner ends, once a minute, the settled entries of patients who wait for an earlier time. Otherwise these
+// entries would stay on the list until a suitable time becomes free.
+func (w *Waitlist) endSettledSooner(ctx context.Context, now time.Time) error {
 	if now.Sub(w.checkedAt) < time.Minute {
 		return nil
 	}
@@ -126,19 +125,10 @@ func (w *Waitlist) endPointless(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for i := range entries {
-		e := &entries[i]
-		if e.AppointmentID == "" || e.AbsenceID != "" {
-			continue
-		}
-		a, err := w.Store.Appointment(ctx, e.AppointmentID)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		if err == nil && a.SlotStart.After(now) && (a.Status == store.Confirmed || now.Sub(a.CancelledAt) < quiet) {
-			continue
-		}
-		if err := w.over(ctx, e, store.WaitlistLapsed, now); err != nil {
-			return err
+		if e := &entries[i]; e.AppointmentID != "" && e.AbsenceID == "" {
+			if _, err := w.endSettled(ctx, e, now); err != nil {
+				return err
+			}
 		}
 	}
 	w.checkedAt = now
@@ -186,7 +176,14 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 			continue
 		}
 		if settle {
-			over, err := w.endSettled(ctx, o, now)
+			e, err := w.Store.WaitlistEntry(ctx, o.EntryID)
+			over := false
+			switch {
+			case err == nil:
+				over, err = w.endSettled(ctx, &e, now)
+			case errors.Is(err, store.ErrNotFound): // erased just now
+				err = nil
+			}
 			if err != nil {
 				w.stale.Store(true)
 				return err
@@ -206,20 +203,13 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 	return nil
 }
 
-// endSettled ends the entry of an offer if the entry is settled, and reports whether it did so.
-func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now time.Time) (bool, error) {
-	e, err := w.Store.WaitlistEntry(ctx, o.EntryID)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil // erased just now
-	}
-	if err != nil {
-		return false, err
-	}
-	done, _, err := w.settled(ctx, &e)
+// endSettled ends an entry if it is settled, and reports whether it did so.
+func (w *Waitlist) endSettled(ctx context.Context, e *store.WaitlistEntry, now time.Time) (bool, error) {
+	done, _, err := w.settled(ctx, e, now)
 	if err != nil || done == "" {
 		return false, err
 	}
-	return true, w.over(ctx, &e, done, now)
+	return true, w.over(ctx, e, done, now)
 }
 
 // holdOf returns the hold of an offer. If there is none, holdOf takes a new one. If the slots of the type have changed,

@@ -13,7 +13,8 @@ import (
 )
 
 // TestEntryEndsWithItsAppointment: an entry for an earlier time ends when its appointment has been cancelled or has
-// started, even if no time has become free. It stays if the cancellation is undone.
+// started, or belongs to another email address, even if no time has become free. It stays if the cancellation is
+// undone.
 func TestEntryEndsWithItsAppointment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,6 +33,11 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 		cancelled, gone := waitsSooner(1, c.Start.Add(24*time.Hour))
 		undone, stays := waitsSooner(2, c.Start.Add(25*time.Hour))
 		_, starts := waitsSooner(3, c.Start.Add(time.Hour))
+		corrected, others := waitsSooner(4, c.Start.Add(26*time.Hour))
+		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: corrected.ID, Actor: enginetest.Jo,
+			Edit: func(p *store.Patient) { p.Email = "lena@example.org" }}); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(59 * time.Second)
 		c.DeskCancels(undone.ID)
 		time.Sleep(2 * time.Second)
@@ -43,6 +49,7 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		wantOffered(c, "whose appointment was cancelled", gone, "lapsed")
 		wantOffered(c, "whose cancellation was undone", stays, "waiting")
+		wantOffered(c, "whose appointment has another email address", others, "lapsed")
 		wantOffered(c, "whose appointment is still to come", starts, "waiting")
 		time.Sleep(time.Until(c.Start.Add(time.Hour + 2*time.Minute)))
 		wantOffered(c, "whose appointment has started", starts, "lapsed")

@@ -49,7 +49,7 @@ type Waitlist struct {
 	woken chan struct{}
 	turn  chan struct{} // taken by a round, or by an undo during which no offers may be made
 
-	checkedAt time.Time   // when a round last called endPointless; only rounds use it
+	checkedAt time.Time   // when a round last called endSettledSooner; only rounds use it
 	stale     atomic.Bool // an offer may belong to an entry that has been settled since the last round
 
 	mu    sync.Mutex
