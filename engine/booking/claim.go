@@ -52,7 +52,7 @@ type secured struct {
 // Errors: *ValidationError, *NotBookableError, and those of pinHold and ClaimPinned.
 func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
 	if w.HoldID != "" {
-		if h, err := bk.pinNamed(ctx, w); err != nil || h.ID != "" {
+		if h, err := bk.pinBookable(ctx, w); err != nil || h.ID != "" {
 			return h, err
 		}
 	}
@@ -196,28 +196,27 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// pinNamed calls pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, it
-// releases the hold.
-func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
+// pinBookable calls pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, or its
+// rooms no longer suffice, pinBookable releases the hold and returns *NotBookableError.
+func (bk *Booking) pinBookable(ctx context.Context, w *wanted) (secured, error) {
 	h, err := bk.pinHold(ctx, w)
 	if err != nil || h.ID == "" {
 		return secured{}, err
 	}
 	s := bk.clinic.Current()
-	reason := HeldRooms(s, w.Type, &h.Hold, w.Rules.IgnoreHours)
-	if reason != "" {
+	if rooms := CheckHeldRooms(s, w.Type, &h.Hold, w.Rules.IgnoreHours); rooms != "" {
 		bk.Release(ctx, h.Hold, holds.ReasonConflict)
-		return secured{}, &availability.NotBookableError{Reason: reason}
+		return secured{}, &availability.NotBookableError{Reason: rooms}
 	}
-	reason = availability.ReasonInactive
+	hours := availability.ReasonInactive
 	// The hold was claimed in time, so only a later schedule change matters.
 	calendar := s.Calendars[h.SpecialistID]
 	if calendar != nil && len(specialistsOf(w.Type, h.SpecialistID)) > 0 {
 		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
-		_, reason = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
+		_, hours = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
 	}
-	if reason != "" {
-		err = &availability.NotBookableError{Reason: reason}
+	if hours != "" {
+		err = &availability.NotBookableError{Reason: hours}
 		bk.settle(ctx, h, nil, err)
 		return secured{}, err
 	}

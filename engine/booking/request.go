@@ -85,7 +85,7 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 		Displace: displace})
 }
 
-// RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (HeldRooms), it releases the
+// RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (CheckHeldRooms), it releases the
 // hold.
 //
 // Errors: holds.ErrNotFound, and the live state's errors.
@@ -97,7 +97,7 @@ func (bk *Booking) RequestHold(ctx context.Context, specialistID string, owner h
 	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
 		h, s := list[i], bk.clinic.Current()
 		t := s.Types[h.AppointmentTypeID]
-		if t == nil || HeldRooms(s, WithLength(t, h.SlotEnd.Sub(h.SlotStart)), &h, false) == "" {
+		if t == nil || CheckHeldRooms(s, WithLength(t, h.SlotEnd.Sub(h.SlotStart)), &h, false) == "" {
 			return h, nil
 		}
 		bk.Release(ctx, h, holds.ReasonReleased)

@@ -147,7 +147,7 @@ func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *stor
 		Displace: r.Displace,
 	}
 	if w.HoldID != "" {
-		if h, err := bk.pinNamed(ctx, &w); err != nil || h.ID != "" {
+		if h, err := bk.pinBookable(ctx, &w); err != nil || h.ID != "" {
 			return h, err
 		}
 	}

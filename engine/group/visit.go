@@ -251,7 +251,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
 	}
 	if err == nil {
-		if reason := booking.HeldRooms(s, w.AppointmentType, h, r.IgnoreHours); reason != "" {
+		if reason := booking.CheckHeldRooms(s, w.AppointmentType, h, r.IgnoreHours); reason != "" {
 			v.booking.Release(ctx, *h, holds.ReasonConflict)
 			return nil, &availability.NotBookableError{Reason: reason}
 		}
