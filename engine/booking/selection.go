@@ -2,7 +2,6 @@ package booking
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -201,11 +200,7 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	for _, id := range types {
 		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID,
 			anyType: true})
-		var refused *record.ValidationError
-		switch {
-		case errors.Is(err, store.ErrNotFound), errors.As(err, &refused):
-			continue // after types was read, the type was deleted, or the specialist stopped serving it
-		case err != nil:
+		if err != nil {
 			return Poll{}, err
 		}
 		p.add(&one)
@@ -262,7 +257,11 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 	generation := bk.clinic.Generation(r.AppointmentTypeID)
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
-	if err != nil {
+	switch {
+	case err != nil && r.anyType:
+		// After Poll read the types, the type was deleted, or the specialist stopped serving it.
+		return Poll{Generation: generation}, nil
+	case err != nil:
 		return Poll{}, err
 	}
 	now := time.Now()
