@@ -96,11 +96,12 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
 	zone, groups := s.Clinic.Timezone, groupsOf(s)
+	var settings *Settings // that the clinic has after the import; nil if the file contains none
 	if f.Clinic != nil {
-		c := f.Clinic.row(&m, s.Clinic.Settings)
-		r.clinic, zone = &c, c.Timezone
-		if f.Clinic.Settings != nil {
-			groups, r.places = f.Clinic.Settings.TypeGroups, f.Clinic.Settings.Places
+		c, stored := f.Clinic.row(&m, s.Clinic.Settings)
+		r.clinic, zone, settings = &c, c.Timezone, stored
+		if settings != nil {
+			groups, r.places = settings.TypeGroups, settings.Places
 		}
 	}
 	known, order := kinds(s), newPositions(s)
@@ -125,8 +126,8 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 		checkNeeds(&m, at, &t, known)
 		r.types = append(r.types, t)
 	}
-	if f.Clinic != nil && f.Clinic.Settings != nil {
-		f.Clinic.Settings.checkUse(&m, r.unchanged(s))
+	if settings != nil {
+		settings.checkUse(&m, r.unchanged(s))
 	}
 	return r, m.Err()
 }
@@ -157,29 +158,31 @@ func (r *importRows) unchanged(s *store.Schedule) *store.Schedule {
 	return kept
 }
 
-func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Clinic {
+// row returns the row to store, and the settings in it: those in the file, with the clinic's own values of those that a
+// file cannot contain. The settings are nil if the file contains none. row does not change the file.
+func (c *FileClinic) row(m *record.Mistakes, before json.RawMessage) (store.Clinic, *Settings) {
 	row := store.Clinic{
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address,
-		Website: c.Website, Settings: settings,
+		Website: c.Website, Settings: before,
 	}
+	var settings *Settings
 	if c.Settings != nil {
-		if len(c.Settings.Webhooks) > 0 {
+		settings = new(*c.Settings)
+		if len(settings.Webhooks) > 0 {
 			m.Add("clinic.settings.webhooks", notInFile)
 		}
-		if c.Settings.BookingRule != (BookingRule{}) {
+		if settings.BookingRule != (BookingRule{}) {
 			m.Add("clinic.settings.bookingRule", notInFile)
 		}
-		before, err := readSettings(settings)
+		own, err := readSettings(before)
 		if err == nil {
-			c.Settings.Webhooks, c.Settings.BookingRule = before.Webhooks, before.BookingRule
+			settings.Webhooks, settings.BookingRule = own.Webhooks, own.BookingRule
 		}
-		checkSettings(m, c.Settings, &before)
-		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers always marshals
-		// If rows checks the same file again, it must not find the clinic's own values in it.
-		c.Settings.Webhooks, c.Settings.BookingRule = nil, BookingRule{}
+		checkSettings(m, settings, &own)
+		row.Settings, _ = settings.stored() // a struct of strings and numbers always marshals
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)
-	return row
+	return row, settings
 }
 
 // movedBlocks returns the ids of the blocks that the import assigns to a different specialist. They are deleted first,
