@@ -2,16 +2,20 @@ package message_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine"
 	"holdfast/engine/absence"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
 	"holdfast/store"
@@ -19,9 +23,9 @@ import (
 
 // reminding is like smsClinic, with an email reminder 24 hours before the start in addition to the text message
 // reminders.
-func reminding(t *testing.T, fake *noticetest.Gateway) *enginetest.TestClinic {
+func reminding(t *testing.T, fake *noticetest.Gateway, change ...func(*engine.Options)) *enginetest.TestClinic {
 	t.Helper()
-	c := smsClinic(t, fake)
+	c := smsClinic(t, fake, change...)
 	_, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +124,60 @@ func TestVisitIsRemindedWithoutDisplacedAppointment(t *testing.T) {
 		first, second := c.States(visit[0].ID)["reminder"], c.States(visit[1].ID)["reminder"]
 		if first != outbound.DeliveryNotNeeded || second != outbound.DeliveryDelivered {
 			t.Errorf("the reminders are %q and %q, want only the second one delivered", first, second)
+		}
+	})
+}
+
+// TestRetriedReminderEndsAfterStart: no message can be sent until an appointment has started. When staff then retry all
+// failed messages, the booking is confirmed, but the patient gets no reminder and no request to move it.
+func TestRetriedReminderEndsAfterStart(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, folder := context.Background(), filepath.Join(t.TempDir(), "mail")
+		if err := os.WriteFile(folder, nil, 0o600); err != nil { // not a folder, so no email can be written
+			t.Fatal(err)
+		}
+		c := reminding(t, fake, func(o *engine.Options) {
+			mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Notices.Mailer = mailer
+		})
+		fake.Answer(func(noticetest.Text) (int, string) { return 400, "" })
+		a := c.MustBook(texting(c))
+		time.Sleep(time.Until(c.Start.Add(-time.Hour)))
+		if err := c.Message.AskToMove(ctx, a.ID, enginetest.Jo, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(c.Start.Add(time.Minute)))
+
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+		sentTexts := len(fake.Texts())
+		fake.Answer(func(noticetest.Text) (int, string) { return 200, "" })
+		if r, err := c.Outbound.RetryFailed(ctx, enginetest.Jo); err != nil || r != (outbound.Retried{Retried: 7}) {
+			t.Fatalf("retried: %+v, %v; want 3 emails and 4 text messages", r, err)
+		}
+		time.Sleep(time.Hour)
+		list, err := c.Record.Deliveries(ctx, a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			want := outbound.DeliveryDelivered
+			if d.Notice != "confirmation" {
+				want = outbound.DeliveryNotNeeded
+			}
+			if d.State != want || want == outbound.DeliveryNotNeeded && d.Detail != "the appointment has already started" {
+				t.Errorf("the %s by %s is %s (%s), want %s", d.Notice, d.Channel, d.State, d.Detail, want)
+			}
+		}
+		if n := len(fake.Texts()) - sentTexts; n != 1 {
+			t.Errorf("the gateway received %d messages after the retry, want the confirmation", n)
 		}
 	})
 }

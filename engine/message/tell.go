@@ -71,6 +71,15 @@ func (p *mailPayload) hasMoved(op *store.Operation, a *store.Appointment) bool {
 		(!a.SlotStart.Equal(op.StartTime) || p.Specialist != "" && a.SpecialistID != p.Specialist)
 }
 
+// isPast reports whether an appointment has started, so that a reminder of it, or a message that it must be moved, must
+// no longer be sent. Such a message has the start as its deadline, but a retry by a person removes the deadline.
+func (p *mailPayload) isPast(a *store.Appointment, now time.Time) bool {
+	return (p.Notice == mailReminder || p.Notice == MailMustMove) && !a.SlotStart.After(now)
+}
+
+// alreadyStarted is the user-facing reason why such a message is not sent.
+const alreadyStarted = "the appointment has already started"
+
 // AskToMove notifies the patient by email and text message that a confirmed appointment must be moved: the clinic will
 // call, or the patient can choose another time with the link. The appointment itself does not change. AskToMove writes
 // an audit entry.
