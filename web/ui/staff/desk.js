@@ -99,9 +99,9 @@ export function createDesk(me, reload = () => location.reload()) {
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
     settle()
   }
-  // inOrder returns a function that sends a request and applies the answer, unless the answer to a later request was
+  // applyLatest returns a function that sends a request and applies the answer, unless the answer to a later request was
   // applied first.
-  const inOrder = (ask, apply) => {
+  const applyLatest = (ask, apply) => {
     let asked = 0,
       applied = 0
     return async () => {
@@ -113,12 +113,12 @@ export function createDesk(me, reload = () => location.reload()) {
     }
   }
   // loadSchedule loads the specialists, the types and the calendars, all from one state of the database.
-  const loadSchedule = inOrder(
+  const loadSchedule = applyLatest(
     () => get('/v1/schedule'),
     ({ specialists, appointmentTypes, calendars }) =>
       send({ type: 'schedule', specialists, types: appointmentTypes, calendars }),
   )
-  const loadNews = inOrder(
+  const loadNews = applyLatest(
     () => {
       send({ type: 'loading news' })
       return get('/v1/online-changes', { limit: 50 })
@@ -145,17 +145,19 @@ export function createDesk(me, reload = () => location.reload()) {
       s.stale.includes('*') ? 0 : 80 + Math.random() * 240,
     )
   }
-  // If the refresh fails, the changes stay marked as stale. If a retry can succeed, it follows after some seconds.
+  // If the refresh fails, the changes that it has not loaded stay marked as stale. If a retry can succeed, it follows
+  // after some seconds.
   async function refreshOrRetry() {
     const { stale, staleHours, staleNews } = store.get()
+    const left = { stale, staleHours, staleNews }
     try {
-      await refresh({ stale, staleHours, staleNews })
+      await refresh(left)
       if (failure && store.get().problem === failure) patch({ problem: null })
       failure = null
     } catch (problem) {
       failure = problem
       trouble(problem)
-      send({ type: 'not loaded', stale, staleHours, staleNews })
+      send({ type: 'not loaded', ...left })
       // A part that did load may have planned a refresh already. It would repeat the failure at once.
       clearTimeout(settling)
       settling = 0
@@ -169,8 +171,10 @@ export function createDesk(me, reload = () => location.reload()) {
         )
     }
   }
-  async function refresh({ stale, staleHours, staleNews }) {
-    const { scope } = store.get()
+  // refresh loads the changes in left, and removes from left each part that has loaded.
+  async function refresh(left) {
+    const { stale, staleHours, staleNews } = left,
+      { scope } = store.get()
     if (scope && stale.length) {
       send({ type: 'loading' })
       const all = stale.includes('*'),
@@ -184,10 +188,12 @@ export function createDesk(me, reload = () => location.reload()) {
         patch({
           loaded: Object.fromEntries(Object.entries(store.get().loaded).filter(([k]) => !outside.has(k.slice(0, 10)))),
         })
+      left.stale = []
     }
     if (staleHours.length) {
       send({ type: 'loading hours' })
       await loadSchedule()
+      left.staleHours = []
     }
     if (staleNews) await loadNews()
   }

@@ -51,6 +51,19 @@ test('calendars whose request failed stay marked', () => withServer(
   },
 ))
 
+test('only the part whose request failed is loaded again', () => withServer(
+  path => path === '/v1/online-changes' ? [400, {}] : path === '/v1/schedule' ? schedule('new') : [200, { appointments: [] }],
+  async (desk, counts) => {
+    desk.show({ from: '2026-11-24', to: '2026-11-25' })
+    desk.patch({ ready: true, link: 'polling', stale: ['*'], staleHours: ['*'], staleNews: true })
+    await desk.load({ from: '2026-11-24', to: '2026-11-25' })
+    await until(desk, s => s.problem)
+    const { stale, staleHours, staleNews } = desk.store.get()
+    assert.deepEqual({ stale, staleHours, staleNews }, { stale: [], staleHours: [], staleNews: true })
+    assert.equal(counts['/v1/schedule'], 1)
+  },
+))
+
 test('a poll that is answered after the stream has connected does not replace its holds', async () => {
   const { EventSource, requestAnimationFrame } = globalThis
   let source, asked, answer
