@@ -38,7 +38,7 @@ export function Office({ desk, name, lead, tools, wide, ask, index, aside, child
           `
         }
         ${
-          ask && !ask.data
+          ask && !ask.earlier
             ? !ask.problem &&
               html`
                 <p class="muted" role="status">${t('office.loading')}</p>
@@ -52,7 +52,8 @@ export function Office({ desk, name, lead, tools, wide, ask, index, aside, child
 }
 
 // useAsk loads the data when the page opens and whenever key changes. A late answer to an older request never replaces
-// a newer one. late means that the data is of an earlier key, because the new data has not arrived.
+// a newer one. data is null until the data of the current key has arrived. earlier is the data that arrived last, of any
+// key, for the parts of a page that are the same for every key.
 export function useAsk(desk, question, key = '') {
   const [state, setState] = useState({ data: null, problem: null, of: '' })
   const n = useRef(0),
@@ -80,8 +81,14 @@ export function useAsk(desk, question, key = '') {
       n.current++
     }
   }, [key])
-  const late = Boolean(state.data) && state.of !== key
-  return { ...state, late, ask, again, set: data => setState({ data, problem: null, of: key }) }
+  return {
+    problem: state.problem,
+    data: state.of === key ? state.data : null,
+    earlier: state.data,
+    ask,
+    again,
+    set: data => setState({ data, problem: null, of: key }),
+  }
 }
 
 // useSend sends one change at a time. errors contains the server's validation errors by field.

@@ -146,7 +146,6 @@ export function Page({ desk, rest }) {
           <${Trouble} problem=${log.problem} />
           ${
             log.data &&
-            !log.late &&
             html`
               <section class="plate online">
                 <header>

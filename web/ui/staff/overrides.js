@@ -179,8 +179,7 @@ export function Page({ desk, rest }) {
     person?.id,
   )
   const today = person && dateOf(serverNow(), person.timezone)
-  // Until the days of a newly chosen specialist arrive, the days of the previous one must not appear under the new name.
-  const runs = grouped((!days.late && days.data?.overrides) || []),
+  const runs = grouped(days.data?.overrides || []),
     shown = runs.filter(r => past || r.to >= today)
   const refresh = () => {
     days.again()
@@ -267,7 +266,6 @@ export function Page({ desk, rest }) {
               </ul>
             `
           : days.data &&
-            !days.late &&
             html`
               <${Nothing} icon="away" label="over.add" add=${() => setAdding(true)}>${t('over.none')}</${Nothing}>
             `

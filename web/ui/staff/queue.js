@@ -237,7 +237,7 @@ export function Page({ desk }) {
     if (answer) desk.toast('queue.done.all', { n: answer.retried })
     queue.again()
   }
-  const q = queue.data
+  const q = queue.earlier // its totals are the same for every filter
   // While the pointer or the focus is in the list, the lines keep their positions, so that a click reaches the intended
   // line.
   const still = useRef(null),
@@ -246,7 +246,7 @@ export function Page({ desk }) {
     const at = still.current ? still.current.indexOf(op.id) : 0
     return at < 0 ? Infinity : at
   }
-  const list = [...(q?.operations || [])].sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)))
+  const list = [...(queue.data?.operations || [])].sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)))
   ids.current = list.map(op => op.id)
   const hold = () => {
     still.current ||= ids.current
@@ -318,7 +318,8 @@ export function Page({ desk }) {
                     )}
                   </ul>
                 `
-              : html`
+              : queue.data &&
+                html`
                   <${Nothing} icon="queue">${t(filter ? 'queue.none.filter' : 'queue.none')}</${Nothing}>
                 `
           }
