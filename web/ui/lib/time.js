@@ -1,6 +1,7 @@
 // Formats instants in one zone: the clinic's, unless another is set. Local dates are "2026-11-23", as on the wire;
 // their arithmetic never uses an instant.
 import { boot } from './boot.js'
+import { serverNow } from './clock.js'
 import { locale, t } from './i18n.js'
 
 export let zone = boot.clinic.timezone
@@ -107,3 +108,10 @@ export function foreignZone(instant) {
     .find(p => p.type === 'timeZoneName')?.value
   return name || zone
 }
+
+// shortDate writes a local date in the console's format, "Mon 23 Nov". It adds the year if the date is not in this
+// year.
+export const shortDate = date =>
+  write(date.slice(0, 4) === dateOf(serverNow()).slice(0, 4) ? 'shortDay' : 'shortYear', date).replace(',', '')
+// dated writes an instant as "Mon 23 Nov, 10:00". It adds the year if the instant is not in this year.
+export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })

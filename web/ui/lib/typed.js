@@ -4,14 +4,8 @@
 import { html, useRef, useState } from './html.js'
 import { Icon } from './icons.js'
 import { t } from './i18n.js'
-import { serverNow } from './clock.js'
 import { readDate, readTime, two } from './readdate.js'
-import { addDays, dateOf, write } from './time.js'
-
-// shortDate writes a local date in the console's format, "Mon 23 Nov". It adds the year if the date is not in this
-// year.
-export const shortDate = date =>
-  write(date.slice(0, 4) === dateOf(serverNow()).slice(0, 4) ? 'shortDay' : 'shortYear', date).replace(',', '')
+import { addDays, shortDate } from './time.js'
 
 // Typed shows the value in the page's format, or the text as the person has typed it. handler receives {currentTarget:
 // {value}}, as from an input of the browser.

@@ -3,15 +3,11 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { dateOf, time } from '../lib/time.js'
-import { shortDate } from '../lib/typed.js'
+import { dated, dateOf } from '../lib/time.js'
 import { go } from './daybar.js'
 import { specialistName, typeName } from './words.js'
 
 const few = 4
-
-// dated writes an instant as "Mon 23 Nov, 10:00". It adds the year if the instant is not in this year.
-export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })
 
 // Past is one appointment of a list. Its time links to the day, or to the card if the appointment is cancelled. back is
 // the view that the card can return to.

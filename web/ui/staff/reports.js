@@ -1,12 +1,12 @@
 // Reports by week or month: bookings by source, cancellations and no-shows, utilisation, lead time, waiting list. The
 // server counts. This page contains no patient data.
-import { DateInput, shortDate } from '../lib/typed.js'
+import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
-import { write } from '../lib/time.js'
+import { shortDate, write } from '../lib/time.js'
 import { Bars } from './bars.js'
 import { saveCSV } from './csv.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
