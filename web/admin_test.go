@@ -301,57 +301,51 @@ func TestErasePerson(t *testing.T) {
 	}
 }
 
-// TestListsSurviveDeletion: if a list of types or specialists is read while the last entry is deleted, the request
-// still gets a response.
-func TestListsSurviveDeletion(t *testing.T) {
-	h := newHouse(t)
+// readDuring runs change while it reads each of the paths again and again, always with success.
+func (h *house) readDuring(change func(), paths []string, headers ...header) {
+	h.t.Helper()
 	done := make(chan struct{})
 	var reads sync.WaitGroup
-	for _, path := range []string{"/v1/appointment-types", "/v1/specialists", "/v1/schedule"} {
+	for _, path := range paths {
 		reads.Go(func() {
 			for {
 				select {
 				case <-done:
 					return
 				default:
-					h.do("GET", path, nil, asAdmin).want(200)
+					h.do("GET", path, nil, headers...).want(200)
 				}
 			}
 		})
 	}
-	for range 100 {
-		h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba"}, asAdmin).want(201)
-		h.do("POST", "/v1/specialists", map[string]any{"id": "zoe", "name": "Dr Zoe", "timezone": "UTC"}, asAdmin).want(201)
-		h.do("DELETE", "/v1/specialists/zoe", nil, asAdmin).want(200)
-		h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
-	}
+	change()
 	close(done)
 	reads.Wait()
+}
+
+// TestListsSurviveDeletion: if a list of types or specialists is read while the last entry is deleted, the request
+// still gets a response.
+func TestListsSurviveDeletion(t *testing.T) {
+	h := newHouse(t)
+	h.readDuring(func() {
+		for range 100 {
+			h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba"}, asAdmin).want(201)
+			h.do("POST", "/v1/specialists", map[string]any{"id": "zoe", "name": "Dr Zoe", "timezone": "UTC"}, asAdmin).want(201)
+			h.do("DELETE", "/v1/specialists/zoe", nil, asAdmin).want(200)
+			h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
+		}
+	}, []string{"/v1/appointment-types", "/v1/specialists", "/v1/schedule"}, asAdmin)
 }
 
 // TestSearchesSurviveDeletion: a search over several types or specialists gets a response even if one of them is
 // deleted during the search.
 func TestSearchesSurviveDeletion(t *testing.T) {
 	h := newHouse(t)
-	done := make(chan struct{})
-	var reads sync.WaitGroup
-	for _, path := range []string{"/v1/slots/poll?date=" + h.start.Format(time.DateOnly), "/fhir/Slot?service-type=zumba"} {
-		reads.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-					h.do("GET", path, nil).want(200)
-				}
-			}
-		})
-	}
-	for range 50 {
-		h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba", "durationMinutes": 30,
-			"specialists": []map[string]any{{"specialistId": "ada"}, {"specialistId": "bea"}}}, asAdmin).want(201)
-		h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
-	}
-	close(done)
-	reads.Wait()
+	h.readDuring(func() {
+		for range 50 {
+			h.do("POST", "/v1/appointment-types", map[string]any{"id": "zumba", "name": "Zumba", "durationMinutes": 30,
+				"specialists": []map[string]any{{"specialistId": "ada"}, {"specialistId": "bea"}}}, asAdmin).want(201)
+			h.do("DELETE", "/v1/appointment-types/zumba", nil, asAdmin).want(200)
+		}
+	}, []string{"/v1/slots/poll?date=" + h.start.Format(time.DateOnly), "/fhir/Slot?service-type=zumba"})
 }
