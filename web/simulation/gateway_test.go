@@ -19,6 +19,7 @@ import (
 // the rate, fails before or after it has accepted a message, closes the connection, or is unreachable for hours. It
 // never declines a message so often that the server may give up.
 type gateway struct {
+	outage
 	listener *pipetest.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
@@ -26,7 +27,6 @@ type gateway struct {
 
 	mu       sync.Mutex
 	fate     *rand.Rand
-	gone     time.Time      // unreachable until then
 	declined map[string]int // how often, by number and text
 	texts    []referee.Text // not judged yet
 }
@@ -45,12 +45,6 @@ func newGateway(seed uint64) *gateway {
 func (g *gateway) close() {
 	_ = g.server.Close()
 	g.serving.Wait()
-}
-
-func (g *gateway) isGone() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return time.Now().Before(g.gone)
 }
 
 // answer accepts one message or lets it fail, and records it for the referee.
@@ -127,10 +121,7 @@ func (l *life) text(r *rand.Rand) error {
 		return nil
 	}
 	if r.IntN(4) == 0 {
-		l.gateway.mu.Lock()
-		defer l.gateway.mu.Unlock()
-		l.gateway.gone = time.Now().Add(time.Duration(5+r.IntN(180)) * time.Minute)
-		l.trouble = append(l.trouble, span{time.Now(), l.gateway.gone})
+		l.trouble = append(l.trouble, l.gateway.leaveForHours(r))
 		return nil
 	}
 	var list []*referee.Appointment
@@ -223,12 +214,9 @@ func (l *life) moveWithLateText(r *rand.Rand, a *referee.Appointment) error {
 	if start.IsZero() || l.faults.isArmed() || l.faults.isOff() || a.Overbook || l.Proposals[a.ID] != nil {
 		return nil
 	}
-	l.gateway.mu.Lock()
-	if now := time.Now(); now.After(l.gateway.gone) {
-		l.gateway.gone = now.Add(4 * time.Second)
-		l.trouble = append(l.trouble, span{now, l.gateway.gone})
+	if !l.gateway.isGone() {
+		l.trouble = append(l.trouble, l.gateway.leave(4*time.Second))
 	}
-	l.gateway.mu.Unlock()
 	moved, err := l.moveTo(a, start)
 	if moved {
 		l.counts["moves with a late text message"]++

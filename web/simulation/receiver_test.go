@@ -21,13 +21,13 @@ import (
 // slow, responds with 500, accepts a message and closes the connection, or is unreachable for hours. It never fails a
 // message so often that the server may give up.
 type receiver struct {
+	outage
 	listener *pipetest.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
 
 	mu       sync.Mutex
 	fate     *rand.Rand
-	gone     time.Time // unreachable until then
 	failures map[string]int
 	judge    *referee.Receiver
 	broken   error
@@ -51,10 +51,30 @@ func (v *receiver) close() {
 	time.Sleep(time.Minute) // until the slow handlers have ended
 }
 
-func (v *receiver) isGone() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return time.Now().Before(v.gone)
+// outage is the time until which a server of the clinic is unreachable.
+type outage struct {
+	mu    sync.Mutex
+	until time.Time
+}
+
+func (o *outage) isGone() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Now().Before(o.until)
+}
+
+// leave makes the server unreachable, and returns for when.
+func (o *outage) leave(d time.Duration) span {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	o.until = now.Add(d)
+	return span{now, o.until}
+}
+
+// leaveForHours makes the server unreachable for up to three hours, and returns for when.
+func (o *outage) leaveForHours(r *rand.Rand) span {
+	return o.leave(time.Duration(5+r.IntN(180)) * time.Minute)
 }
 
 // dial returns a function that connects if the listener is reachable and the caller's machine has power and a network.
@@ -145,9 +165,7 @@ func (v *receiver) judged() error {
 // hooks makes the receiver unreachable for up to three hours, or changes its secret.
 func (l *life) hooks(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
-		l.receiver.mu.Lock()
-		defer l.receiver.mu.Unlock()
-		l.receiver.gone = time.Now().Add(time.Duration(5+r.IntN(180)) * time.Minute)
+		l.receiver.leaveForHours(r)
 		return nil
 	}
 	if l.faults.isArmed() {
