@@ -34,8 +34,8 @@ func TestOperationOfMovedBookingIsConfirmed(t *testing.T) {
 	})
 }
 
-// TestOperationOfQueuedMoveIsQueued: a queued booking failed, and so did the desk's move of it. While the move is queued
-// again, the operation shows the agent the same as a booking that is queued again.
+// TestOperationOfQueuedMoveIsQueued: a queued booking failed, and so did the desk's move of it. While the move is
+// queued again, the operation shows the agent the same as a booking that is queued again.
 func TestOperationOfQueuedMoveIsQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -219,8 +219,8 @@ func needsOf(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken) 
 	return availability.NeedsOf(s.Calendars, t, taken, placeAt)
 }
 
-// CheckHeldRooms returns the reason why the rooms and devices of a hold no longer suffice for an appointment of a type, or
-// an empty reason if they do. The schedule may have changed since the hold was claimed: a room may have been
+// CheckHeldRooms returns the reason why the rooms and devices of a hold no longer suffice for an appointment of a type,
+// or an empty reason if they do. The schedule may have changed since the hold was claimed: a room may have been
 // deactivated, closed or moved to another place, or the type may now need other rooms. A new hold may find another
 // room.
 func CheckHeldRooms(s *clinic.Schedule, t *store.AppointmentType, h *holds.Hold, ignoreHours bool) availability.Reason {

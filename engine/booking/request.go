@@ -85,8 +85,8 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 		Displace: displace})
 }
 
-// RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (CheckHeldRooms), it releases the
-// hold.
+// RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (CheckHeldRooms), it releases
+// the hold.
 //
 // Errors: holds.ErrNotFound, and the live state's errors.
 func (bk *Booking) RequestHold(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
