@@ -265,7 +265,7 @@ func (s *Server) getAppointment(c *call) error {
 	if c.caller.appointment == nil {
 		return s.sayAppointment(c, &a)
 	}
-	with, err := s.visitors(c, &a)
+	with, people, err := s.visitors(c, &a)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,8 @@ func (s *Server) getAppointment(c *call) error {
 		names[proposed.SpecialistID], _ = s.engine.Clinic.Current().Who(proposed.SpecialistID)
 	}
 	answer := managedJSON{
-		s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, s.proposalOf(proposed),
+		s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, people,
+		s.proposalOf(proposed),
 	}
 	if err := c.json(http.StatusOK, answer); err != nil {
 		return err
@@ -295,7 +296,9 @@ type managedJSON struct {
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its current time has been sent
 	Names       map[string]string `json:"names"`               // by id: type and specialist, even if archived
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all appointments in the visit, including this one
-	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // a new time proposed because the specialist is away
+	// the number of people in the visit, including those with other contact details
+	VisitPeople int           `json:"visitPeople,omitempty"`
+	Proposal    *proposalJSON `json:"proposal,omitempty"` // a new time proposed because the specialist is away
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {

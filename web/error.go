@@ -222,7 +222,7 @@ var sentinels = []struct {
 	{group.ErrNoVisit,
 		errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
 	{record.ErrVisit, errForbidden.because("part_of_a_visit",
-		"This appointment is part of a group visit. Cancel the whole visit, or call the clinic.")},
+		"This appointment is part of a group visit. Change or cancel it as part of the visit, or call the clinic.")},
 	{group.ErrNoSeries,
 		errNotBookable.titled(notNow).because("no_series", "This appointment is not part of a series.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},

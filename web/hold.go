@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -73,11 +74,23 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if !c.caller.trusted() {
 		ttl = s.engine.Booking.LimitTTL(b.AppointmentTypeID, ttl)
 	}
-	h, err := s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
-		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place,
-		Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
-		Limit: s.holdLimit(c),
-	})
+	var h holds.Hold
+	if moving != nil && moving.VisitID != "" {
+		if b.Place != "" {
+			m.add("place", "cannot be combined with the link of a group visit")
+		}
+		h, err = s.engine.Group.Visit.Hold(c.ctx(), group.HoldRequest{
+			AppointmentTypeIDs: []string{b.AppointmentTypeID}, SlotStart: start, SpecialistID: b.SpecialistID,
+			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
+			Limit: s.holdLimit(c),
+		})
+	} else {
+		h, err = s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
+			AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place,
+			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
+			Limit: s.holdLimit(c),
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -90,7 +103,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 }
 
 // moving returns the appointment that a patient is about to move, or nil if there is none. Its manage token is in the
-// header Holdfast-Manage of the hold request.
+// header Holdfast-Manage of the hold request. If the appointment is part of a visit, the hold is for the whole visit.
 func (s *Server) moving(c *call) (*store.Appointment, error) {
 	token := c.r.Header.Get("Holdfast-Manage")
 	if token == "" {

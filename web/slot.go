@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/web/instant"
 )
 
@@ -87,13 +88,21 @@ type timeslotJSON struct {
 func (s *Server) nextAvailable(c *call) error {
 	q := c.query()
 	after, specialistID, place := q.instant("after"), q.id("specialistId"), s.place(q)
+	people := visitTypes(c, q)
 	if err := q.err(); err != nil {
 		return err
 	}
-	if err := s.visible(c, c.param("id")); err != nil {
+	if err := s.visible(c, append(people, c.param("id"))...); err != nil {
 		return err
 	}
-	slot, err := s.engine.Booking.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
+	var slot booking.Timeslot
+	var err error
+	if people == nil {
+		slot, err = s.engine.Booking.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
+	} else {
+		slot, err = s.engine.Group.Visit.NextAvailable(c.ctx(), group.SlotsRequest{AppointmentTypeIDs: people,
+			SpecialistID: specialistID}, after)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,19 +17,8 @@ import (
 // the types of the people after the first; people=3 means three appointments of the path's type.
 func (s *Server) visitSlots(c *call, q *query) error {
 	r := group.SlotsRequest{
-		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"),
+		AppointmentTypeIDs: visitTypes(c, q), SpecialistID: q.id("specialistId"), From: q.date("from"),
 		To: q.date("to"), Client: q.client(c), Desk: c.caller.may(desk),
-	}
-	people, with := q.whole("people", 2, group.MaxPeople, 0), q.text("with")
-	switch {
-	case people > 0 && with != "":
-		q.add("with", "cannot be combined with people")
-	case q.text("place") != "":
-		q.add("place", "cannot be combined with people or with")
-	case with != "":
-		r.AppointmentTypeIDs = append(r.AppointmentTypeIDs, strings.Split(with, ",")...)
-	default:
-		r.AppointmentTypeIDs = slices.Repeat(r.AppointmentTypeIDs, people)
 	}
 	if err := q.err(); err != nil {
 		return err
@@ -50,6 +39,23 @@ func (s *Server) visitSlots(c *call, q *query) error {
 		"to":         answer.To.String(),
 		"generation": answer.Generation, "slots": slots,
 	})
+}
+
+// visitTypes returns the types of the people in a visit, or nil if the query names only one person.
+func visitTypes(c *call, q *query) []string {
+	first, with := []string{c.param("id")}, q.text("with")
+	people := q.whole("people", 2, group.MaxPeople, 0)
+	switch {
+	case people > 0 && with != "":
+		q.add("with", "cannot be combined with people")
+	case (people > 0 || with != "") && q.text("place") != "":
+		q.add("place", "cannot be combined with people or with")
+	case with != "":
+		return append(first, strings.Split(with, ",")...)
+	case people > 0:
+		return slices.Repeat(first, people)
+	}
+	return nil
 }
 
 type holdVisitBody struct {
@@ -165,27 +171,35 @@ func (s *Server) getVisit(c *call) error {
 
 // visitorJSON is one person in a visit, for the holder of a manage link who is also that person's contact.
 type visitorJSON struct {
+	AppointmentID     string `json:"appointmentId"`
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
+	SpecialistID      string `json:"specialistId"`
 	SlotStartDate     string `json:"slotStartDate"`
 	SlotEndDate       string `json:"slotEndDate"`
 }
 
 // visitors lists the people in an appointment's visit whose appointments are confirmed and who have the same contact
-// details as the appointment's patient. The list is empty if the appointment is not part of a visit.
-func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
+// details as the appointment's patient, and counts all people whose appointments are confirmed. The list is empty if
+// the appointment is not part of a visit, or if no person but its own patient is left.
+func (s *Server) visitors(c *call, a *store.Appointment) (said []visitorJSON, people int, err error) {
 	if a.VisitID == "" {
-		return nil, nil
+		return nil, 0, nil
 	}
 	list, err := s.engine.Group.Visit.Of(c.ctx(), a.ID)
-	var said []visitorJSON
 	for _, x := range list {
-		if x.Status == store.Confirmed && (x.ID == a.ID || sameContact(&x.Patient, &a.Patient)) {
-			said = append(said, visitorJSON{x.Patient.Name, x.AppointmentTypeID, httpTime(x.SlotStart),
-				httpTime(x.SlotEnd)})
+		if x.Status != store.Confirmed {
+			continue
+		}
+		if people++; x.ID == a.ID || sameContact(&x.Patient, &a.Patient) {
+			said = append(said, visitorJSON{x.ID, x.Patient.Name, x.AppointmentTypeID, x.SpecialistID,
+				httpTime(x.SlotStart), httpTime(x.SlotEnd)})
 		}
 	}
-	return said, err
+	if len(said) == 0 || people == 1 && said[0].AppointmentID == a.ID {
+		return nil, 0, err
+	}
+	return said, people, err
 }
 
 // sameContact reports whether two people have the same email address or, if neither has one, the same phone number.
@@ -204,9 +218,14 @@ func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error
 		Silent: c.inSilence(notify), Undoable: undoable}, err
 }
 
-// cancelVisit cancels all appointments in a visit. A patient can do so with any of the visit's manage links, up to the
-// clinic's change cut-off.
-func (s *Server) cancelVisit(c *call, b *cancelBody) error {
+type cancelVisitBody struct {
+	cancelBody
+	Only string `json:"only"`
+}
+
+// cancelVisit cancels all appointments in a visit, or that of one person. A patient can do so with any of the visit's
+// manage links, up to the clinic's change cut-off.
+func (s *Server) cancelVisit(c *call, b *cancelVisitBody) error {
 	which, err := s.which(c, b.Notify, b.Undoable)
 	if err != nil {
 		return err
@@ -214,7 +233,7 @@ func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	return s.changeVisit(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
 		which.Once = once
 		return s.engine.Group.Visit.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason,
-			CutOff: c.caller.appointment != nil})
+			CutOff: c.caller.appointment != nil, Only: b.Only})
 	})
 }
 
@@ -222,13 +241,21 @@ type moveVisitBody struct {
 	clientBody
 	SlotStartDate string `json:"slotStartDate"`
 	SpecialistID  string `json:"specialistId"`
-	Displace      bool   `json:"displace"`
-	IgnoreHours   bool   `json:"ignoreHours"`
+	HoldID        string `json:"holdId"`
+	Displace      bool   `json:"displace"`    // desk only
+	IgnoreHours   bool   `json:"ignoreHours"` // desk only
 	Notify        *bool  `json:"notify"`
-	Undoable      bool   `json:"undoable"`
+	Undoable      bool   `json:"undoable"` // staff only
 }
 
+// moveVisit moves all appointments in a visit. A patient can do so with any of the visit's manage links, under the same
+// rules as for a single appointment.
 func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
+	if (b.IgnoreHours || b.Displace) && !c.caller.may(desk) {
+		return errForbidden.with(
+			"Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.",
+		)
+	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can move appointments within your own calendar only.")
 	}
@@ -238,7 +265,8 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 	}
 	m := &c.wrong
 	r := group.VisitMove{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate),
-		SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
+		SpecialistID: b.SpecialistID, HoldID: b.HoldID, Client: c.client, Displace: b.Displace,
+		IgnoreHours: b.IgnoreHours, CutOff: c.caller.appointment != nil}
 	if c.caller.specialistID != "" {
 		r.SpecialistID = c.caller.specialistID
 	}

@@ -254,7 +254,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/visits/hold", desk, in(s.holdVisit)},
 		{"GET", "/v1/appointments/{id}/visit", desk, s.getVisit},
 		{"POST", "/v1/appointments/{id}/visit/cancel", managed, maybe(s.cancelVisit)},
-		{"POST", "/v1/appointments/{id}/visit/reschedule", desk, in(s.moveVisit)},
+		{"POST", "/v1/appointments/{id}/visit/reschedule", managed, in(s.moveVisit)},
 		{"GET", "/v1/booked-online", desk, s.bookedOnline},
 		{"GET", "/v1/online-changes", desk, s.onlineChanges},
 		{"GET", "/v1/requests", desk, s.listRequests},

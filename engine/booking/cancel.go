@@ -39,15 +39,30 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 		if a.Status == store.Cancelled {
 			return false, nil
 		}
-		if r.CutOff && a.VisitID != "" {
-			return false, record.ErrVisit
-		}
-		if r.CutOff && bk.PastCutOff(a, now) {
-			return false, record.ErrCutOff
+		if r.CutOff {
+			if err := checkAlone(ctx, tx, a); err != nil {
+				return false, err
+			}
+			if bk.PastCutOff(a, now) {
+				return false, record.ErrCutOff
+			}
 		}
 		a.Status, a.CancelledAt, a.CancelReason = store.Cancelled, now, r.Reason
 		return true, tx.FreeNonces(ctx, a.ID)
 	})
+}
+
+// checkAlone returns ErrVisit if other people of the appointment's visit are still confirmed. A patient names the people
+// whose appointments change, so that a cancellation for all of them is not mistaken for one.
+func checkAlone(ctx context.Context, r store.Reader, a *store.Appointment) error {
+	if a.VisitID == "" {
+		return nil
+	}
+	list, _, err := r.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed, Limit: 2})
+	if err == nil && slices.ContainsFunc(list, func(x store.Appointment) bool { return x.ID != a.ID }) {
+		err = record.ErrVisit
+	}
+	return err
 }
 
 // SetAttendance records an appointment's attendance: expected, arrived, in progress, completed or no-show. It allows

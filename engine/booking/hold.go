@@ -80,7 +80,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			bk.log.Warn("failed to check the cooldown for a hold; the check is repeated at booking", "error", err)
 		}
 	}
-	if offers, err = bk.withinLimit(ctx, &r, offers); err != nil {
+	if offers, err = bk.WithinLimit(ctx, r.Limit, r.Client.Owner(), offers); err != nil {
 		return holds.Hold{}, err
 	}
 	ttl := r.TTL
@@ -97,23 +97,24 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. A slot that the client already holds is not counted again.
-// If no offer is left, it returns the error that Limit returned for the first one.
-func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
-	if r.Limit == nil {
+// WithinLimit returns the offers that a client may hold under limit (see HoldRequest.Limit). A slot that the client
+// already holds is not counted again. If no offer is left, it returns the error that limit returned for the first one.
+func (bk *Booking) WithinLimit(ctx context.Context, limit func(*holds.Span) error, client holds.Owner,
+	offers []Offer) ([]Offer, error) {
+	if limit == nil {
 		return offers, nil
 	}
 	var refusal error
 	var left []Offer
 	for i := range offers {
-		err := r.Limit(&offers[i].Span)
+		err := limit(&offers[i].Span)
 		if err == nil {
 			left = append(left, offers[i])
 		} else if refusal == nil {
 			refusal = err
 		}
 	}
-	if len(left) == len(offers) || bk.ownHold(ctx, offers, r.Client.Owner()) != "" {
+	if len(left) == len(offers) || bk.ownHold(ctx, offers, client) != "" {
 		return offers, nil
 	}
 	if len(left) == 0 {

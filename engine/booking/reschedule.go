@@ -70,12 +70,15 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 		return store.Appointment{}, store.ErrVersion
 	case a.Status != store.Confirmed:
 		return store.Appointment{}, record.ErrNotConfirmed
-	case r.CutOff && a.VisitID != "":
-		return store.Appointment{}, record.ErrVisit
 	case r.CutOff && bk.PastCutOff(&a, now):
 		return store.Appointment{}, record.ErrCutOff
-	case r.CutOff && bk.asksDesk(&a):
+	case r.CutOff && bk.AsksDesk(&a):
 		return store.Appointment{}, record.ErrAsksDesk
+	}
+	if r.CutOff {
+		if err := checkAlone(ctx, bk.store, &a); err != nil {
+			return store.Appointment{}, err
+		}
 	}
 	h, err := bk.secureMove(ctx, &r, &a)
 	if err != nil {
@@ -175,9 +178,9 @@ func isNotFree(err error) bool {
 		errors.As(err, &wrong)
 }
 
-// asksDesk reports whether appointments of this type need the desk's approval. Another time then needs a new request
+// AsksDesk reports whether appointments of this type need the desk's approval. Another time then needs a new request
 // instead of a move.
-func (bk *Booking) asksDesk(a *store.Appointment) bool {
+func (bk *Booking) AsksDesk(a *store.Appointment) bool {
 	t := bk.clinic.Current().Types[a.AppointmentTypeID]
 	return t != nil && t.Page.Approval
 }

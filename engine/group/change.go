@@ -2,11 +2,13 @@ package group
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -94,7 +96,8 @@ func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointme
 type Cancel struct {
 	Which
 	Reason string
-	CutOff bool // the patient cancels: the clinic's cut-off for changes applies to the first member
+	CutOff bool   // the patient cancels: the clinic's cut-off for changes applies to the first member
+	Only   string // the id of the only person in a visit whose appointment is cancelled; empty means all people
 }
 
 // Cancel cancels an appointment and all later confirmed ones in its series, or none of them. The patient gets one
@@ -107,21 +110,33 @@ func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, er
 }
 
 // Cancel cancels all confirmed appointments in a visit, or none of them. If all have already been cancelled, it changes
-// nothing and returns them.
+// nothing and returns them. With Only, it does the same for the appointment of one person; the others keep their times.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
 func (v *Visit) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
 	return v.cancel(ctx, &r, func(ctx context.Context, tx store.Reader) ([]store.Appointment, error) {
 		list, err := r.visitors(ctx, tx)
-		if err != nil || len(list) > 0 {
+		if list = r.only(list); err != nil || len(list) > 0 {
 			return list, err
 		}
 		a, err := r.named(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
-		return visitOf(ctx, tx, &a, "")
+		list, err = visitOf(ctx, tx, &a, "")
+		if list = r.only(list); err == nil && len(list) == 0 {
+			err = record.Invalid("only", "must be the id of an appointment in this visit")
+		}
+		return list, err
 	})
+}
+
+// only returns the members of a visit that the request cancels.
+func (r *Cancel) only(list []store.Appointment) []store.Appointment {
+	if r.Only == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(a store.Appointment) bool { return a.ID != r.Only })
 }
 
 func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.Context,
@@ -155,8 +170,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move moves the members to their new times and rooms, which the holds in held reserve, and settles those holds. If no
-// member would change, it writes nothing.
+// move moves the members to their new times and rooms, which the holds in held reserve. It ends those holds, except after
+// an error. If no member would change, it writes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -188,11 +203,14 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 			}
 			return all, nil
 		}, nil)
-	if err != nil || stay {
-		m.release(ctx, held, err)
-		return done, err
+	switch {
+	case err != nil:
+		return nil, err
+	case stay:
+		m.release(ctx, held, nil)
+	default:
+		m.confirm(ctx, held, done)
 	}
-	m.confirm(ctx, held, done)
 	return done, nil
 }
 
@@ -299,6 +317,9 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 		to[i] = place{held[i].Span, held[i].Resources.List()}
 	}
 	done, err := se.move(ctx, &r.Which, list, to, held)
+	if err != nil {
+		se.release(ctx, held, err)
+	}
 	return done, conflictOf(err, func(id string) int {
 		return slices.IndexFunc(list, func(a store.Appointment) bool { return a.ID == id })
 	})
@@ -311,14 +332,18 @@ type VisitMove struct {
 	SpecialistID string    // if empty, the same specialist if free, otherwise an assigned one
 	Displace     bool      // displace other clients' holds
 	IgnoreHours  bool      // allow a time outside opening times
+	HoldID       string    // a hold that Client has on the new time, if any
+	Client       holds.ClientID
+	CutOff       bool // the patient moves: the rules for patients apply, and the cut-off of the first member
 }
 
 // Move moves all confirmed appointments in a visit, or none of them. They stay in the same order, one after the other.
-// Move first holds the whole new time with a single hold and then writes all moves in one transaction. The old manage
-// links stop working.
+// Move first holds the whole new time with a single hold, or uses the hold that the request names, and then writes all
+// moves in one transaction. The old manage links stop working.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden,
-// *NotBookableError, store.ErrSlotTaken, *holds.HeldError, *ValidationError.
+// record.ErrCutOff, record.ErrAsksDesk, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
+// *ValidationError.
 func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, error) {
 	var wrong record.Mistakes
 	record.CheckStart(&wrong, r.SlotStart)
@@ -331,15 +356,25 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 		return nil, err
 	case len(list) == 0:
 		return nil, record.ErrNotConfirmed
+	case r.CutOff && v.booking.PastCutOff(&list[0], now()):
+		return nil, record.ErrCutOff
+	case r.CutOff && slices.ContainsFunc(list, func(a store.Appointment) bool { return v.booking.AsksDesk(&a) }):
+		return nil, record.ErrAsksDesk
 	}
 	s := v.clinic.Current()
-	ids, rule := make([]string, len(list)), rules{ignoreHours: r.IgnoreHours, moving: make(map[string]bool)}
-	for i, a := range list {
-		ids[i], rule.moving[a.ID], rule.moved = a.AppointmentTypeID, true, append(rule.moved, occupancy.Booked(&a))
-	}
-	w, err := slotOfAny(s, ids)
+	rule := rules{ignoreHours: r.IgnoreHours, patient: r.CutOff}
+	w, err := slotOfAny(s, rule.moves(list))
 	if err != nil {
 		return nil, err
+	}
+	if r.HoldID != "" {
+		h, err := v.holds.Pin(ctx, r.HoldID, r.Client.Owner(), booking.BookingPin)
+		if err == nil {
+			return v.moveHeld(ctx, s, w, &r, &h, list)
+		}
+		if !errors.Is(err, holds.ErrNotFound) {
+			return nil, err
+		}
 	}
 	rule.specialistID = r.SpecialistID
 	if rule.specialistID == "" && serves(w.AppointmentType, list[0].SpecialistID) {
@@ -353,9 +388,26 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	if err != nil {
 		return nil, err
 	}
-	h, err := v.secure(ctx, k, &free, r.SlotStart, booking.ClaimOwner(holds.Owner{}, r.Once), r.Displace)
+	h, err := v.secure(ctx, k, &free, r.SlotStart, booking.ClaimOwner(r.Client.Owner(), r.Once), r.Displace)
 	if err != nil {
 		return nil, err
 	}
-	return v.move(ctx, &r.Which, list, w.places(&h), []holds.Hold{h})
+	done, err := v.move(ctx, &r.Which, list, w.places(&h), []holds.Hold{h})
+	if err != nil {
+		v.release(ctx, []holds.Hold{h}, err)
+	}
+	return done, err
+}
+
+// moveHeld moves a visit to the time of a pinned hold.
+func (v *Visit) moveHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitMove, h *holds.Hold,
+	list []store.Appointment) ([]store.Appointment, error) {
+	if err := v.checkHeld(ctx, s, w, h, r.SlotStart, r.SpecialistID, r.IgnoreHours); err != nil {
+		return nil, err
+	}
+	done, err := v.move(ctx, &r.Which, list, w.places(h), []holds.Hold{*h})
+	if err != nil {
+		v.returnHold(ctx, h, err)
+	}
+	return done, err
 }

@@ -9,14 +9,16 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// rules select the limits that apply. Groups are booked by the desk, so the minimum notice, the booking horizon and the
-// grid of start times never apply.
+// rules select the limits that apply. The minimum notice, the booking horizon and the grid of start times apply only to
+// patients.
 type rules struct {
+	patient      bool            // a patient moves a visit
 	ignoreHours  bool            // allow times outside opening times and in blocks
 	ignoreHolds  bool            // ignore the holds of other clients; the claim decides
 	replaces     string          // the id of a hold that will be released
@@ -24,6 +26,16 @@ type rules struct {
 	moved        []holds.Booked  // the current times of the same appointments, for their claims
 	owner        holds.Owner     // its own holds do not conflict
 	specialistID string          // empty means any specialist who serves all types
+}
+
+// moves adds members that are being moved, and returns their types.
+func (r *rules) moves(list []store.Appointment) (typeIDs []string) {
+	r.moving = make(map[string]bool)
+	for i := range list {
+		r.moving[list[i].ID], r.moved = true, append(r.moved, occupancy.Booked(&list[i]))
+		typeIDs = append(typeIDs, list[i].AppointmentTypeID)
+	}
+	return typeIDs
 }
 
 // known contains the taken and held time around the requested start times of a slot.
@@ -35,8 +47,8 @@ type known struct {
 // look reads the taken and held time of these specialists, and of the rooms, around the slots with from ≤ start ≤ to.
 func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time,
 	r *rules) (*known, error) {
-	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true,
-		IgnoreGrid: true}, Moving: r.moving, Moved: r.moved}
+	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: !r.patient,
+		IgnoreGrid: !r.patient}, Moving: r.moving, Moved: r.moved}
 	for i, t := range w.types {
 		rules.Parts = append(rules.Parts, booking.Part{Type: t, After: w.offsets[i]})
 	}

@@ -3,7 +3,8 @@
 // A series is several appointments for one patient ("six times, Tuesdays at nine"). They have the same SeriesID, but
 // each can also be changed on its own. A visit is several patients' appointments, one after the other, with one
 // specialist ("a parent and two children"). They have the same VisitID, and only their types' buffers separate them.
-// The desk can cancel one of them on its own. If the desk moves one on its own, that one leaves the visit.
+// One of them can be cancelled on its own. If the desk moves one on its own, that one leaves the visit. With the manage
+// link of any of them, a patient can move or cancel the visit, or cancel one person (decision 119).
 //
 // # The contract
 //

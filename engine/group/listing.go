@@ -95,6 +95,41 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	return answer, nil
 }
 
+// searchDays is how many days ahead NextAvailable searches at most.
+const searchDays = 12 * 7
+
+// NextAvailable returns the first start time at or after an instant at which a whole visit fits and that no client
+// holds. The search ends at the shortest booking horizon of the types, and after searchDays. r.From and r.To have no
+// effect.
+//
+// Errors: those of Slots, record.ErrNoSlots.
+func (v *Visit) NextAvailable(ctx context.Context, r SlotsRequest, after time.Time) (booking.Timeslot, error) {
+	s := v.clinic.Current()
+	w, err := slotOf(s, r.AppointmentTypeIDs)
+	if err != nil {
+		return booking.Timeslot{}, err
+	}
+	now := time.Now()
+	if after.Before(now) {
+		after = now
+	}
+	first := store.DateOf(after.In(s.Zone))
+	last := store.DateOf(now.AddDate(0, 0, w.HorizonDays+1).In(s.Zone))
+	for r.From = first; !last.Before(r.From) && first.DaysUntil(r.From) < searchDays; r.From = r.To {
+		r.To = r.From.AddDays(MaxPublicDays)
+		list, err := v.Slots(ctx, r)
+		if err != nil {
+			return booking.Timeslot{}, err
+		}
+		for _, slot := range list.Slots {
+			if slot.Available > 0 && !slot.Start.Before(after) {
+				return slot, nil
+			}
+		}
+	}
+	return booking.Timeslot{}, record.ErrNoSlots
+}
+
 // heldTime contains the holds around a listing, grouped once for all of its start times.
 type heldTime struct {
 	bySpecialist map[string][]holds.Hold

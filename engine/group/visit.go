@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,12 +31,18 @@ type HoldRequest struct {
 	// Replaces is the id of one of the same client's holds that the new hold replaces, such as the hold for the first
 	// person alone. If the visit's time is not free, the client keeps the old hold.
 	Replaces string
+	// Moving is an appointment of the visit that a patient will move with this hold. AppointmentTypeIDs then contains
+	// only the type of the first person. The rules for patients apply, and the visit's own time counts as free.
+	Moving *store.Appointment
+	// Limit is booking.HoldRequest.Limit.
+	Limit func(*holds.Span) error
 }
 
 // Hold claims a visit's whole time in one step: a single hold, with one id, that counts once against the quota.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
-// holds.ErrQuota, holds.ErrNotOwner (for Replaces).
+// holds.ErrQuota, holds.ErrNotOwner (for Replaces), ErrNoVisit and record.ErrNotConfirmed (for
+// Moving), those of Limit.
 func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
@@ -44,7 +51,8 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
 	}
 	s := v.clinic.Current()
-	w, err := slotOf(s, r.AppointmentTypeIDs)
+	rule := rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID, owner: r.Client.Owner()}
+	w, err := v.slotToHold(ctx, s, &r, &rule)
 	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
 		m = append(m, invalid.Fields...)
@@ -55,11 +63,13 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	rule := rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID, owner: r.Client.Owner()}
 	if !r.Displace {
 		rule.replaces = r.Replaces
 	}
 	k, free, err := v.find(ctx, s, w, r.SlotStart, rule)
+	if err == nil {
+		free, err = v.withinLimit(ctx, k, free, &r)
+	}
 	if err != nil {
 		return holds.Hold{}, err
 	}
@@ -80,6 +90,44 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 		v.restore(ctx, &replaced)
 	}
 	return h, err
+}
+
+// slotToHold returns the slot of a hold, and adds the members that the hold will move to rule.
+func (v *Visit) slotToHold(ctx context.Context, s *clinic.Schedule, r *HoldRequest, rule *rules) (*slot, error) {
+	if r.Moving == nil {
+		return slotOf(s, r.AppointmentTypeIDs)
+	}
+	list, err := visitOf(ctx, v.store, r.Moving, store.Confirmed)
+	if err != nil {
+		return nil, err
+	}
+	rule.patient = true
+	ids := rule.moves(list)
+	if len(ids) == 0 {
+		return nil, record.ErrNotConfirmed
+	}
+	if !slices.Equal(ids[:1], r.AppointmentTypeIDs) {
+		return nil, record.Invalid("appointmentTypeId", "must be the type of the first person in the visit")
+	}
+	return slotOfAny(s, ids)
+}
+
+// withinLimit returns the specialists in ids with whom the client may hold the slot.
+func (v *Visit) withinLimit(ctx context.Context, k *known, ids []string, r *HoldRequest) (left []string, err error) {
+	if r.Limit == nil {
+		return ids, nil
+	}
+	var offers []booking.Offer
+	for _, id := range ids {
+		if o, refusal := k.snapshot.Offer(k.AppointmentType, id, r.SlotStart); refusal.Reason == "" {
+			offers = append(offers, o)
+		}
+	}
+	offers, err = v.booking.WithinLimit(ctx, r.Limit, r.Client.Owner(), offers)
+	for i := range offers {
+		left = append(left, offers[i].SpecialistID)
+	}
+	return left, err
 }
 
 // replace releases the hold that a visit's hold replaces, and returns it. If that hold has expired, the result has no
@@ -232,43 +280,47 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 // bookHeld writes the visit for a pinned hold.
 func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitRequest, h *holds.Hold,
 	intakes []store.Intake) ([]store.Appointment, error) {
-	whole := availability.SpanOf(w.AppointmentType, h.SpecialistID, h.SlotStart)
+	if err := v.checkHeld(ctx, s, w, h, r.SlotStart, r.SpecialistID, r.IgnoreHours); err != nil {
+		return nil, err
+	}
+	made, err := v.insert(ctx, w, r, h, intakes)
+	if err != nil {
+		v.returnHold(ctx, h, err)
+		return nil, err
+	}
+	return made, nil
+}
+
+// checkHeld checks that a pinned hold is for this slot, start and specialist, and that the schedule still allows it.
+// start and specialistID may be zero. If checkHeld returns an error, it has unpinned or released the hold.
+func (v *Visit) checkHeld(ctx context.Context, s *clinic.Schedule, w *slot, h *holds.Hold, start time.Time,
+	specialistID string, ignoreHours bool) error {
 	var err error
 	switch {
-	case h.Span != whole:
+	case h.Span != availability.SpanOf(w.AppointmentType, h.SpecialistID, h.SlotStart):
 		err = record.Invalid("holdId",
 			"this hold is for other appointments, or in another order; hold the visit again")
-	case !r.SlotStart.IsZero() && !r.SlotStart.Equal(h.SlotStart):
+	case !start.IsZero() && !start.Equal(h.SlotStart):
 		err = record.Invalid("slotStartDate",
 			"this hold is for another time; leave slotStartDate out, or hold that time")
-	case r.SpecialistID != "" && r.SpecialistID != h.SpecialistID:
+	case specialistID != "" && specialistID != h.SpecialistID:
 		err = record.Invalid("specialistId",
 			"this hold is for another specialist; leave specialistId out, or hold that time")
 	case !w.isFor(h):
 		err = record.Invalid("holdId",
 			"this hold is for other appointments, or in another order; hold the visit again")
-	case !r.IgnoreHours:
+	case !ignoreHours:
 		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
 	}
-	if err == nil {
-		if reason := booking.CheckHeldRooms(s, w.AppointmentType, h, r.IgnoreHours); reason != "" {
-			v.booking.Release(ctx, *h, holds.ReasonConflict)
-			return nil, &availability.NotBookableError{Reason: reason}
-		}
+	if err != nil {
+		v.returnHold(ctx, h, err)
+		return err
 	}
-	var made []store.Appointment
-	if err == nil {
-		made, err = v.insert(ctx, w, r, h, intakes)
-	}
-	switch {
-	case err == nil:
-		return made, nil
-	case errors.Is(err, store.ErrSlotTaken):
+	if reason := booking.CheckHeldRooms(s, w.AppointmentType, h, ignoreHours); reason != "" {
 		v.booking.Release(ctx, *h, holds.ReasonConflict)
-	default:
-		v.booking.Unpin(ctx, *h)
+		return &availability.NotBookableError{Reason: reason}
 	}
-	return nil, err
+	return nil
 }
 
 // isFor reports whether a hold on the same time can be used for these types: its specialist serves all of them, and it

@@ -22,7 +22,7 @@ var (
 	ErrCutOff = errors.New("too late to change online")
 	// ErrAsksDesk means that the desk decides about appointments of this type, so the patient cannot move one online.
 	ErrAsksDesk = errors.New("the desk must approve appointments of this type")
-	// ErrVisit means that the appointment is part of a visit, which can only be changed as a whole online.
+	// ErrVisit means that the appointment is part of a visit with other people. Online, it changes only as part of it.
 	ErrVisit = errors.New("the appointment is part of a group visit")
 	// ErrNotConfirmed means that the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
