@@ -222,7 +222,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		time.Sleep(time.Minute)
 		text := c.Mails(folder, list[0].ID)["series_confirmation"]
 		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30",
-			"12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
+			"12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "or cancel one or all"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the email does not contain %q: %s", want, text)
 			}

@@ -29,8 +29,8 @@ var seriesMails = map[string]string{
 	mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved,
 }
 
-// visitOpenings contains the names of the opening lines for a group visit. Patients can cancel its appointments only
-// together.
+// visitOpenings contains the names of the opening lines for a group visit. Its email has one link, which changes all
+// appointments.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
 // seriesMail returns the single email about several appointments in a change. It is queued with the first of them.

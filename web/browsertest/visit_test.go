@@ -67,30 +67,115 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	}
 }
 
-// TestVisitLinkCancelsVisit: the page of a link shows all people in the visit, and cancels the visit for all of them.
-// For everything else, it shows the phone number to call.
-func TestVisitLinkCancelsVisit(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
+// visitLink books a visit for a parent and a child at 9:00, and returns the path of the child's manage link.
+func (h *house) visitLink() string {
+	h.t.Helper()
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
 		"slotStartDate": h.at("09:00"), "specialistId": "ada", "contact": map[string]any{"phone": "030 1112233"},
 		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"},
 			map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}},
 	}, asAdmin)
 	last := made.get("appointments").([]any)[1].(map[string]any)
+	return last["manageUrl"].(string)[strings.Index(last["manageUrl"].(string), "/manage"):]
+}
+
+// TestVisitLinkMovesVisit: the page of a link moves all people in the visit to a time that fits all of them. A time
+// becomes held as soon as another client holds part of it.
+func TestVisitLinkMovesVisit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	link := h.visitLink()
 	p := h.tab(t)
-	p.open(last["manageUrl"].(string)[strings.Index(last["manageUrl"].(string), "/manage"):])
-	p.says("Your visit for 2 people")
+	p.open(link)
+	p.says("Mia Vogt")
+	p.click(".row + .row .btn:not(.danger)")
+	p.live()
+	p.day(h.date)
+	p.shows(h.at("14:30"), "free")
+	p.shows(h.at("15:00"), "free")
+	h.holdAll("a-stranger-00001", h.at("15:30"))
+	p.shows(h.at("15:00"), "held") // the second person does not fit any more
+	p.shows(h.at("14:30"), "free")
+	p.accessible("choosing a time for a visit")
+	p.look("visit-link-move")
+	p.choose(h.at("14:30"))
+	p.click(".bar button")
+	p.there(".move")
+	p.says("People in your visit: 2")
+	p.accessible("confirming a visit's new time")
+	p.look("visit-link-move-confirm")
+	p.click(".actions .primary:not([aria-disabled])")
+	p.says("Your appointment was moved.")
+	p.until(`/14:30/.test(document.querySelector('.visit li').innerText)`)
+	at := map[any]bool{}
+	for _, a := range h.bookings() {
+		at[a["slotStartDate"]] = true
+	}
+	if len(at) != 2 || !at[h.at("14:30")] || !at[h.at("15:00")] {
+		t.Errorf("the people are at %v, want at 14:30 and 15:00", at)
+	}
+	p.reload()
+	p.says("Mia Vogt")
+	if strings.HasSuffix(ask[string](p, "location.href"), link) {
+		t.Error("the old link is still in the address bar")
+	}
+}
+
+// TestVisitLinkCancelsOnePerson: the page of a link cancels the appointment of one person, also that of the link's own
+// person. The others can still be moved and cancelled with the same link.
+func TestVisitLinkCancelsOnePerson(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.open(h.visitLink())
+	p.says("Mia Vogt")
+	p.click(".btn.danger")
+	p.says("Whose appointment do you want to cancel?")
+	p.until(`/^Cancel for everyone \(2\)$/.test(document.querySelector('form [type=submit]').innerText)`)
+	p.click("fieldset .option:nth-of-type(3) input")
+	p.until(`/^Cancel for Mia Vogt$/.test(document.querySelector('form [type=submit]').innerText)`)
+	p.accessible("cancelling for one person")
+	p.look("visit-link-one")
+	p.click("form [type=submit]:not([aria-disabled])")
+	p.says("The appointments below are still booked.")
+	p.until(`document.querySelectorAll('.visit li').length === 1 && /Lena Vogt/.test(document.querySelector('.visit li').innerText)`)
+	p.accessible("a visit with one person left")
+	p.look("visit-link-left")
+	if a := h.one(t); a["slotStartDate"] != h.at("09:00") {
+		t.Errorf("the other person is at %v, want at 9:00", a["slotStartDate"])
+	}
+	p.click(".row + .row .btn:not(.danger)")
+	p.live()
+	p.day(h.date)
+	p.choose(h.at("14:30"))
+	p.click(".bar button")
+	p.there(".move")
+	p.click(".actions .primary:not([aria-disabled])")
+	p.says("Your appointment was moved.")
+	if a := h.one(t); a["slotStartDate"] != h.at("14:30") {
+		t.Errorf("the other person is at %v, want at 14:30", a["slotStartDate"])
+	}
+	p.click(".btn.danger")
+	p.click("form [type=submit]:not([aria-disabled])")
+	p.says("Cancelled. The time is free again.")
+	if n := len(h.bookings()); n != 0 {
+		t.Errorf("%d appointments remain, want none", n)
+	}
+}
+
+// TestVisitLinkCancelsVisit: the page of a link shows all people in the visit, and cancels the visit for all of them.
+func TestVisitLinkCancelsVisit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.open(h.visitLink())
+	p.says("People in your visit: 2")
 	p.says("Lena Vogt")
 	p.says("Mia Vogt")
-	p.says("To change the time, or to cancel for one person only, please call")
-	if ask[bool](p, `[...document.querySelectorAll('.btn')].some(b => /Change time/.test(b.innerText))`) {
-		t.Error("the page offers to move one appointment of a visit")
-	}
 	p.accessible("the link of a visit")
 	p.look("visit-link")
 	p.click(".btn.danger")
-	p.says("Cancel the visit for 2 people?")
+	p.says("Whose appointment do you want to cancel?")
 	p.accessible("cancelling a visit")
 	p.look("visit-link-cancel")
 	p.run(`document.querySelector('form').requestSubmit()`)

@@ -1,11 +1,14 @@
-// The parts that the page of an appointment loads after it has shown the appointment: links that add it to a web
-// calendar, and the people of a group visit.
+// The parts that the page of an appointment loads when it needs them: links that add the appointment to a web calendar,
+// the people of a group visit, and a new time that the clinic proposes.
 import { html } from '../lib/html.js'
 import { boot, nameOf, typeOf } from '../lib/boot.js'
+import { post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { words as rich } from '../lib/notice.js'
 import { range } from '../lib/time.js'
 import { Name } from './shell.js'
+
+export { Proposed } from '../manage/proposed.js'
 
 // short writes an instant like 20261123T090000Z.
 const short = at => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')
@@ -56,22 +59,83 @@ export function Calendars({ a, address }) {
   `
 }
 
+// joined returns an appointment that stands for all people of a group visit, from the first start to the last end.
+export const joined = (a, { list }) => ({
+  ...a,
+  status: 'confirmed',
+  specialistId: list[0].specialistId,
+  slotStartDate: list[0].slotStartDate,
+  slotEndDate: list[list.length - 1].slotEndDate,
+})
+
+// whole returns an appointment type that stands for all people of a visit: the calendar lists the times at which all of
+// them fit. Without approval, the patient can move the visit. It returns nothing if a type is not offered online.
+export function whole({ list, n }) {
+  const types = list.map(x => typeOf(x.appointmentTypeId))
+  return (
+    types.every(Boolean) && {
+      ...types[0],
+      name: t('after.visit', { n }),
+      horizonDays: Math.min(...types.map(x => x.horizonDays)),
+      bufferAfterMinutes: types[types.length - 1].bufferAfterMinutes,
+      with: types
+        .slice(1)
+        .map(x => x.id)
+        .join(),
+      approval: list.length < n || types.some(x => x.approval),
+    }
+  )
+}
+
+// change sends a change of a visit. It returns the appointment of the link, if it is one of those that change.
+export async function change(path, body, options) {
+  const { appointments } = await post(path, body, options)
+  return { appointment: appointments.find(x => x.patient) }
+}
+
+const Person = ({ x }) => html`
+  <b>${range(x.slotStartDate, x.slotEndDate)}</b>
+  <${Name} of=${x.name} />
+  <span class="muted"><${Name} of=${typeOf(x.appointmentTypeId)?.name || nameOf(x.appointmentTypeId)} /></span>
+`
+
 // People lists the people of a group visit, with the time of each.
 export const People = ({ visit }) => html`
   <section class="visit" aria-labelledby="visit">
-    <h2 id="visit">${t('after.visit', { n: visit.length })}</h2>
+    <h2 id="visit">${t('after.visit', { n: visit.n })}</h2>
     <ul>
-      ${visit.map(
+      ${visit.list.map(
         x => html`
-          <li key=${x.slotStartDate}>
-            <b>${range(x.slotStartDate, x.slotEndDate)}</b>
-            <${Name} of=${x.name} />
-            <span class="muted">
-              <${Name} of=${typeOf(x.appointmentTypeId)?.name || nameOf(x.appointmentTypeId)} />
-            </span>
-          </li>
+          <li key=${x.appointmentId}><${Person} x=${x} /></li>
         `,
       )}
     </ul>
   </section>
 `
+
+// Scope lets the patient choose whose appointments to cancel. only is the appointment of one person, or nothing.
+export const Scope = ({ visit, only, set }) => html`
+  <fieldset class="visit">
+    <legend><h2>${t('after.visit', { n: visit.n })}</h2></legend>
+    ${[{}, ...(visit.n > 1 ? visit.list : [])].map(
+      x => html`
+        <label class="option" key=${x.appointmentId}>
+          <input type="radio" name="only" checked=${x.appointmentId === only} onChange=${() => set(x.appointmentId)} />
+          <span class="face">
+            ${
+              x.name
+                ? html`
+                    <${Person} x=${x} />
+                  `
+                : t('after.visit.all', { n: visit.n })
+            }
+          </span>
+        </label>
+      `,
+    )}
+  </fieldset>
+`
+
+// label names the button that cancels the chosen appointments.
+export const label = ({ list, n }, only) =>
+  only ? t('after.visit.one', { name: list.find(x => x.appointmentId === only)?.name }) : t('after.visit.do', { n })

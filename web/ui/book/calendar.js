@@ -39,6 +39,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     until: addDays(today, Math.max(1, type.horizonDays || 60) + 1),
   })
   const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
+  // type.with contains the types of the other people of a group visit
+  const where = { specialistId, place, with: type.with }
   const slotEvents = events =>
     store.set(s => {
       let slots = s.slots
@@ -50,7 +52,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   async function load(from, to, options) {
     const before = Object.values(store.get().slots.holds),
       sent = serverNow()
-    const answer = await get(base + '/timeslots', { from, to, specialistId, place }, options)
+    const answer = await get(base + '/timeslots', { from, to, ...where }, options)
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })
@@ -89,7 +91,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   // next finds the first free time after a date, or null.
   async function next(after) {
     try {
-      const answer = await get(base + '/next-available', { after, specialistId, place })
+      const answer = await get(base + '/next-available', { after, ...where })
       return answer.slot || answer
     } catch (problem) {
       if (problem.code === 'no_slots') return null
@@ -276,7 +278,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
           clientId: client.id,
           appointmentTypeId: type.id,
           slotStartDate: shown,
-          ...who,
+          specialistId,
         }).catch(() => {})
       shown = null
       return
@@ -284,16 +286,18 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     const tell = () => {
       if (document.hidden) return
       shown = start
-      post('/v1/slots/select', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: start, ...who }).catch(
-        () => {},
-      )
+      post('/v1/slots/select', {
+        clientId: client.id,
+        appointmentTypeId: type.id,
+        slotStartDate: start,
+        specialistId,
+      }).catch(() => {})
     }
     dwell = setTimeout(() => {
       tell()
       if (start === store.get().chosen) renew = setInterval(tell, 8000)
     }, 300)
   }
-  const who = specialistId ? { specialistId } : {}
   function choose(start) {
     if (start === store.get().chosen) return
     store.set({ chosen: start })

@@ -33,8 +33,7 @@ export const linkOf = hash => {
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
-// tooLate reports that the patient cannot change the appointment: the cut-off has passed, or the appointment is part of
-// a group visit, which only the desk can change.
+// tooLate reports that the patient cannot change the appointment: it is too late, or others of its visit are booked.
 const tooLate = problem => /^(cut|part)_/.test(problem.reason)
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
@@ -68,76 +67,10 @@ function useSent(a, link, fresh, known) {
   return sent
 }
 
-// Proposed shows the time that the clinic holds because the specialist is away. The patient accepts it, or asks for a
-// call. The buttons below offer other times and the cancellation.
-function Proposed({ link, proposal, set, done, fail }) {
-  const [busy, setBusy] = useState(''),
-    keys = useRef({ accept: newKey(), decline: newKey() })
-  const act = async what => {
-    if (busy) return
-    setBusy(what)
-    try {
-      const answer = await post(path(link, '/proposal/' + what), {}, { ...auth(link), key: keys.current[what] })
-      if (answer.appointment) return done(answer.appointment)
-      set(answer.proposal)
-      say(t('propose.declined'))
-    } catch (problem) {
-      if (problem.status === 410) set({ ...proposal, status: problem.reason || 'lapsed' })
-      else fail(problem)
-    }
-    setBusy('')
-  }
-  if (proposal.status !== 'open')
-    return html`
-      <${Notice}
-        kind="warn"
-        role="status"
-        text=${proposal.status === 'declined' ? 'propose.declined' : 'propose.over'}
-        params=${{
-          phone: html`
-            <${PhoneLink} />
-          `,
-        }}
-      />
-    `
-  return html`
-    <section class="notice info propose" aria-labelledby="propose">
-      <div>
-        <h2 id="propose">${t('propose.title')}</h2>
-        <p>${t('propose.text')}</p>
-        <p class="propose-time">
-          <b>${write('longDay', proposal.slotStartDate)}, ${range(proposal.slotStartDate, proposal.slotEndDate)}</b>
-          <br />
-          <${Name} of=${nameOf(proposal.specialistId)} />
-          ${' '}${boot.places.length > 1 ? boot.places.find(x => x.id === proposal.place)?.name : ''}
-        </p>
-        <p class="muted">
-          ${t('propose.until', { until: `${write('shortDay', proposal.expiresAt)}, ${write('time', proposal.expiresAt)}` })}
-        </p>
-        <div class="row">
-          <button
-            type="button"
-            class="btn primary big"
-            aria-disabled=${busy ? 'true' : undefined}
-            onClick=${() => act('accept')}
-          >
-            <${Icon} name="check" />
-            ${t('propose.accept')}${busy === 'accept' && '…'}
-          </button>
-          <button type="button" class="btn" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('decline')}>
-            ${t('propose.decline')}
-          </button>
-        </div>
-      </div>
-    </section>
-  `
-}
-
-function Overview({ proposed, list, visit, below, a, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({ proposed, list, visit, below, a, type, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
-  const cancelled = a.status === 'cancelled',
-    type = typeOf(a.appointmentTypeId)
+  const cancelled = a.status === 'cancelled'
   const address = boot.places.find(x => x.id === a.place)?.address || boot.clinic.contact.address
   const fresh = booked && !cancelled
   const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
@@ -153,7 +86,7 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
       moved &&
       !cancelled &&
       html`
-        <${Notice} kind="ok" role="status" text="manage.changed" />
+        <${Notice} kind="ok" role="status" text=${moved} />
       `
     }
     ${
@@ -247,10 +180,10 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                 `
               : html`
                   ${
-                    (late || visit || type?.approval) &&
+                    (late || type?.approval) &&
                     html`
                       <${Notice}
-                        text=${visit && !late ? 'after.visit.call' : 'manage.late'}
+                        text="manage.late"
                         params=${{
                           phone: html`
                             <${PhoneLink} />
@@ -266,7 +199,6 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                         ${
                           type &&
                           !type.approval &&
-                          !visit &&
                           html`
                             <button type="button" class="btn" onClick=${() => go('change')}>
                               <${Icon} name="change" />
@@ -282,7 +214,7 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
                       ${
                         list &&
                         type &&
-                        !visit &&
+                        !a.visitId &&
                         html`
                           <${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />
                         `
@@ -309,9 +241,10 @@ function Overview({ proposed, list, visit, below, a, link, url, booked, moved, l
   `
 }
 
-function Cancel({ a, visit, below, link, done, back, fail }) {
+function Cancel({ a, visit, below, send, done, back, fail }) {
   const heading = useHeading('cancel')
   const [reason, setReason] = useState('')
+  const [only, setOnly] = useState(undefined)
   const [busy, setBusy] = useState(false)
   const key = useRef(newKey())
   const cancel = async e => {
@@ -319,24 +252,20 @@ function Cancel({ a, visit, below, link, done, back, fail }) {
     if (busy) return
     setBusy(true)
     try {
-      const at = path(link, visit ? '/visit/cancel' : '/cancel'),
-        said = reason.trim()
-      const { appointment } = await post(at, said ? { reason: said } : {}, { ...auth(link), key: key.current })
-      done(appointment || { ...a, status: 'cancelled' })
+      const { appointment } = await send('/cancel', { reason: reason.trim(), only }, key.current)
+      done(appointment)
     } catch (problem) {
       setBusy(false)
       fail(problem)
     }
   }
   return html`
-    <h1 tabindex="-1" ref=${heading}>
-      ${t(visit ? 'after.visit.cancel' : 'manage.cancel.title', { n: visit?.length })}
-    </h1>
+    <h1 tabindex="-1" ref=${heading}>${t(visit ? 'after.visit.cancel' : 'manage.cancel.title')}</h1>
     <${Ticket} a=${a} />
     ${
       visit &&
       html`
-        <${below.People} visit=${visit} />
+        <${below.Scope} visit=${visit} only=${only} set=${setOnly} />
       `
     }
     <form onSubmit=${cancel} novalidate>
@@ -351,7 +280,7 @@ function Cancel({ a, visit, below, link, done, back, fail }) {
       />
       <div class="actions">
         <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
-          ${t(visit ? 'after.visit.do' : 'manage.cancel', { n: visit?.length })}${busy && '…'}
+          ${visit ? below.label(visit, only) : t('manage.cancel')}${busy && '…'}
         </button>
         <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
       </div>
@@ -364,7 +293,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [a, setA] = useState(appointment || null)
   const [url, setUrl] = useState(given || withLang('/manage') + location.hash)
   const [view, setView] = useState(history.state?.view || 'overview')
-  const [moved, setMoved] = useState(false)
+  const [moved, setMoved] = useState('')
   const [mailed, setMailed] = useState('')
   const [proposal, setProposal] = useState(null)
   const [visit, setVisit] = useState(null)
@@ -380,11 +309,10 @@ export function Manage({ link: first, appointment, url: given }) {
   const load = async () => {
     setProblem(null)
     try {
-      const { appointment, emailSent, names, proposal, visit } = await get(path(link), null, auth(link))
+      const { appointment, emailSent, names, proposal, visit, visitPeople: n } = await get(path(link), null, auth(link))
+      if (n || proposal) setBelow(await after())
       setProposal(proposal || null)
-      const together = visit?.length > 1 ? visit : null
-      if (together) setBelow(await after())
-      setVisit(together)
+      setVisit(n ? { list: visit, n } : null)
       boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
@@ -403,7 +331,7 @@ export function Manage({ link: first, appointment, url: given }) {
     }
   }
   useEffect(() => {
-    if (link && !a) load()
+    if (link && (!a || visit)) load()
   }, [link])
   useEffect(() => {
     if (a) after().then(setBelow, () => {})
@@ -445,14 +373,15 @@ export function Manage({ link: first, appointment, url: given }) {
         () => {},
       )
   }
-  const change = next => {
-    setA(next)
+  const change = async next => {
+    if (next) setA(next)
+    else await load() // the visit of a link whose own appointment is cancelled
     setProposal(null)
     // If the patient accepts an offer and already had an appointment, the offer has moved that appointment.
-    setMoved(a || waiting.waiting.appointmentId)
+    setMoved(a || waiting.waiting.appointmentId ? 'manage.changed' : '')
     setMailed('')
     setSign('')
-    if (next.manageUrl) {
+    if (next?.manageUrl) {
       // The old link no longer works, so remove it from the address bar.
       const hash = new URL(next.manageUrl, location.href).hash
       setLink(linkOf(hash))
@@ -505,12 +434,15 @@ export function Manage({ link: first, appointment, url: given }) {
       </${Shell}>
     `
   }
-  const startsIn = Date.parse(a.slotStartDate) - serverNow()
+  const shown = visit ? below.joined(a, visit) : a
+  const startsIn = Date.parse(shown.slotStartDate) - serverNow()
   const over = startsIn < 0
   // If the specialist is away, the clinic's cut-off does not apply.
   const late = startsIn < (proposal ? 0 : boot.settings.changeCutoffHours || 0) * 36e5
-  const open = a.status === 'confirmed' && !late && !over,
-    known = typeOf(a.appointmentTypeId)
+  const open = shown.status === 'confirmed' && !late && !over,
+    known = visit ? below.whole(visit) : typeOf(a.appointmentTypeId)
+  const send = (what, body, key) =>
+    (visit ? below.change : post)(path(link, (visit ? '/visit' : '') + what), body, { ...auth(link), key })
   return html`
     <${Shell} step=${view} link=${view === 'change' ? sign : ''}>
       ${
@@ -535,14 +467,15 @@ export function Manage({ link: first, appointment, url: given }) {
         view === 'cancel' && open
           ? html`
               <${Cancel}
-                a=${a}
+                a=${shown}
                 visit=${visit}
                 below=${below}
-                link=${link}
+                send=${send}
                 back=${() => history.back()}
                 fail=${fail}
-                done=${next => {
-                  setA(next)
+                done=${async next => {
+                  if (visit) await load().then(() => setMoved('after.visit.gone'))
+                  else setA(next)
                   setProblem(null)
                   home()
                 }}
@@ -551,13 +484,14 @@ export function Manage({ link: first, appointment, url: given }) {
           : view === 'change' && open && known
             ? html`
                 <${Change}
-                  a=${a}
+                  a=${shown}
+                  type=${known}
                   token=${link.token}
                   back=${() => history.back()}
                   fail=${fail}
                   done=${change}
                   sign=${setSign}
-                  send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })}
+                  send=${(body, key) => send('/reschedule', body, key)}
                 />
               `
             : html`
@@ -565,13 +499,20 @@ export function Manage({ link: first, appointment, url: given }) {
                   proposed=${
                     proposal &&
                     html`
-                      <${Proposed} link=${link} proposal=${proposal} set=${setProposal} done=${change} fail=${fail} />
+                      <${below.Proposed}
+                        send=${(what, key) => post(path(link, '/proposal/' + what), {}, { ...auth(link), key })}
+                        proposal=${proposal}
+                        set=${setProposal}
+                        done=${change}
+                        fail=${fail}
+                      />
                     `
                   }
                   list=${list}
                   visit=${visit}
                   below=${below}
-                  a=${a}
+                  a=${shown}
+                  type=${known}
                   link=${link}
                   url=${url}
                   booked=${booked}

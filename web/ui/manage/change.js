@@ -1,7 +1,7 @@
 // Choosing a new time for an appointment, with the same days and times as booking. The server holds the new time
 // until the patient confirms it. Until then, the patient keeps the old time.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { nameOf, typeOf } from '../lib/boot.js'
+import { nameOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { renew } from '../lib/renew.js'
@@ -20,13 +20,13 @@ import { LinkNotice } from '../book/problem.js'
 import { Eyebrow, Name } from '../book/shell.js'
 
 // send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back().
-export function Change({ a, token, back, done, fail, send, sign }) {
+export function Change({ a, type, token, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
     const hold = createHold(token)
     kept.current = {
       hold,
-      calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard, reached: hold.reached }),
+      calendar: createCalendar({ type, hear: hold.heard, reached: hold.reached }),
     }
   }
   const { hold, calendar } = kept.current
@@ -55,7 +55,6 @@ export function Change({ a, token, back, done, fail, send, sign }) {
 
   const held = isHeld(h) || h.phase === 'lapsed' || h.phase === 'reclaiming'
   const heading = useHeading(held ? 'confirm' : 'choose')
-  const { type } = s
   const chosen = s.day && timesOf(s).find(x => x.start === s.chosen)
   const can = chosen?.status === 'free'
   const busy = h.phase === 'claiming'
