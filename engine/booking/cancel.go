@@ -52,8 +52,8 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 	})
 }
 
-// checkAlone returns ErrVisit if other people of the appointment's visit are still confirmed. A patient names the people
-// whose appointments change, so that a cancellation for all of them is not mistaken for one.
+// checkAlone returns ErrVisit if other people of the appointment's visit are still confirmed. A patient names the
+// people whose appointments change, so that a cancellation for all of them is not mistaken for one.
 func checkAlone(ctx context.Context, r store.Reader, a *store.Appointment) error {
 	if a.VisitID == "" {
 		return nil

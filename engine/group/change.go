@@ -170,8 +170,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move moves the members to their new times and rooms, which the holds in held reserve. It ends those holds, except after
-// an error. If no member would change, it writes nothing.
+// move moves the members to their new times and rooms, which the holds in held reserve. It ends those holds, except
+// after an error. If no member would change, it writes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false

@@ -127,8 +127,8 @@ func (m *mechanism) confirm(ctx context.Context, held []holds.Hold, done []store
 	}
 }
 
-// returnHold returns a client's pinned hold to the client after an error. After a conflict, it releases the hold, because
-// its time is already booked.
+// returnHold returns a client's pinned hold to the client after an error. After a conflict, it releases the hold,
+// because its time is already booked.
 func (m *mechanism) returnHold(ctx context.Context, h *holds.Hold, err error) {
 	if errors.Is(err, store.ErrSlotTaken) {
 		m.booking.Release(ctx, *h, holds.ReasonConflict)
