@@ -436,3 +436,17 @@ func (s *Server) setAttendance(c *call, b *attendanceBody) error {
 	}
 	return s.sayAppointment(c, &a)
 }
+
+// arrive records that the patient of an appointment has arrived.
+func (s *Server) arrive(c *call) error {
+	which, err := s.which(c, nil, false)
+	if err != nil {
+		return err
+	}
+	which.Once = c.answering(s.renderAppointment(c))
+	a, err := s.engine.Group.Visit.Arrive(c.ctx(), which)
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}

@@ -212,6 +212,8 @@ var sentinels = []struct {
 			"since, or others were notified.")},
 	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail",
 		"The patient has no email address, or this server sends no email. Call the patient instead.")},
+	{booking.ErrArrivalOff, errForbidden.because("arrival_off",
+		"This clinic does not take arrivals online. Tell the desk that you have arrived.")},
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed",
 		"The waiting list is not open online: only the desk can add entries, or this server sends no email. Call "+
 			"the clinic.")},
@@ -248,6 +250,7 @@ func problemOf(err error, now time.Time) problem {
 		conflict    *group.ConflictError
 		ended       *waitlist.EndedError
 		ruled       *rule.RefusedError
+		arrival     *booking.ArrivalError
 	)
 	switch {
 	case errors.As(err, &already):
@@ -260,6 +263,8 @@ func problemOf(err error, now time.Time) problem {
 		return p
 	case errors.As(err, &ended):
 		return endedProblem(ended)
+	case errors.As(err, &arrival):
+		return arrivalProblem(arrival, now)
 	case errors.As(err, &conflict):
 		return conflictOf(conflict)
 	case errors.As(err, &notBookable):
@@ -303,6 +308,22 @@ func problemOf(err error, now time.Time) problem {
 		}
 	}
 	return errInternal
+}
+
+// arrivalProblem is the response to a patient who cannot report the arrival.
+func arrivalProblem(e *booking.ArrivalError, now time.Time) problem {
+	p := errNotBookable.titled(notNow)
+	switch {
+	case !e.From.IsZero():
+		p = p.again(e.From.Sub(now)).because("arrival_too_early",
+			"It is too early to report the arrival. Try again from the time in until.")
+		p.Until = httpTime(e.From)
+		return p
+	case e.Attendance != "":
+		return p.because(string(e.Attendance), "The desk has already recorded this appointment as in progress, "+
+			"completed or missed. Go to the desk if this is wrong.")
+	}
+	return p.because("arrival_over", "This appointment is over. Go to the desk.")
 }
 
 // whyNot returns the detail for a reason why something is not bookable.

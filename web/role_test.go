@@ -72,6 +72,7 @@ func newRoles(t *testing.T) *roles {
 	for _, id := range []string{"ada", "bea"} {
 		r.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": 100}, asAdmin).want(200)
 	}
+	r.do("PATCH", "/v1/settings", map[string]any{"onlineArrival": true}, asAdmin).want(200)
 	r.callers["agent"], r.callers["presence"] = r.key("agent"), r.key("presence")
 	r.callers["owner"] = r.signedIn("owner@clinic.example", "owner", "")
 	r.callers["recep"] = r.signedIn("desk@clinic.example", "reception", "")

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 )
 
@@ -18,14 +20,15 @@ import (
 
 // pageFiles maps the path of each page to its HTML file and its script.
 var pageFiles = map[string]struct{ file, script string }{
-	"/":       {"book.html", "book/page.js"},
-	"/manage": {"manage.html", "manage/page.js"},
-	"/m":      {"manage.html", "manage/page.js"}, // the short address in text messages
-	"/embed":  {"embed.html", "book/embed.js"},
-	"/setup":  {"setup.html", "setup/page.js"},
-	"/staff":  {"staff.html", "staff/page.js"},
-	planPage:  {"plan.html", "plan/page.js"},
-	"/demo":   {"demo.html", "demo/page.js"},
+	"/":        {"book.html", "book/page.js"},
+	"/manage":  {"manage.html", "manage/page.js"},
+	"/m":       {"manage.html", "manage/page.js"}, // the short address in text messages
+	"/arrived": {"manage.html", "manage/page.js"}, // the address in the QR code at the door
+	"/embed":   {"embed.html", "book/embed.js"},
+	"/setup":   {"setup.html", "setup/page.js"},
+	"/staff":   {"staff.html", "staff/page.js"},
+	planPage:   {"plan.html", "plan/page.js"},
+	"/demo":    {"demo.html", "demo/page.js"},
 }
 
 // worker is the script that a page runs as a Worker to send heartbeats. The Content-Security-Policy that applies to the
@@ -205,6 +208,8 @@ type bootJSON struct {
 	Waitlist bool `json:"waitlist,omitempty"`
 	// visitors can request a session while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
+	// visitors can report their arrival from this many minutes before the start; if omitted, they cannot
+	ArrivalMinutes int `json:"arrivalMinutes,omitempty"`
 	// the name of the identity provider, only on the staff page
 	SignInWith string `json:"signInWith,omitempty"`
 	// the signed-in user, only on the staff page
@@ -251,6 +256,10 @@ func (s *Server) boot(c *call) bootJSON {
 	if s.options.Demo {
 		demo = &demoSignInJSON{DemoEmail, DemoPassword}
 	}
+	arrival := 0
+	if settings.OnlineArrival {
+		arrival = int(booking.ArrivalLead / time.Minute)
+	}
 	types, people := s.bootTypes(), s.publicSpecialists()
 	return bootJSON{
 		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups,
@@ -260,7 +269,8 @@ func (s *Server) boot(c *call) bootJSON {
 			settings.PrivacyURL, settings.ImprintURL, settings.Consent,
 		},
 		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), OnDemand: settings.OnDemand,
-		Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo,
+		ArrivalMinutes: arrival,
+		Mail:           s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo,
 		DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

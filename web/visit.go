@@ -191,7 +191,7 @@ func (s *Server) visitors(c *call, a *store.Appointment) (said []visitorJSON, pe
 		if x.Status != store.Confirmed {
 			continue
 		}
-		if people++; x.ID == a.ID || sameContact(&x.Patient, &a.Patient) {
+		if people++; x.ID == a.ID || booking.SameContact(&x.Patient, &a.Patient) {
 			said = append(said, visitorJSON{x.ID, x.Patient.Name, x.AppointmentTypeID, x.SpecialistID,
 				httpTime(x.SlotStart), httpTime(x.SlotEnd)})
 		}
@@ -200,14 +200,6 @@ func (s *Server) visitors(c *call, a *store.Appointment) (said []visitorJSON, pe
 		return nil, 0, err
 	}
 	return said, people, err
-}
-
-// sameContact reports whether two people have the same email address or, if neither has one, the same phone number.
-func sameContact(a, b *store.Patient) bool {
-	if a.Email != "" || b.Email != "" {
-		return booking.SameAddress(a.Email, b.Email)
-	}
-	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
 }
 
 // which prepares a change to a series or a visit: it identifies the appointment in the path, its version and the

@@ -16,8 +16,8 @@
 //
 // A move (reschedule.go) secures its new time and settles its hold with the same functions.
 //
-// Cancelling, moving and attendance are ChangeAppointment (cancel.go): it reads, decides and writes in one
-// transaction.
+// Cancelling, moving and attendance (attendance.go) are ChangeAppointment (cancel.go): it reads, decides and writes in
+// one transaction.
 //
 // # Memory
 //

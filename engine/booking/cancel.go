@@ -65,34 +65,6 @@ func checkAlone(ctx context.Context, r store.Reader, a *store.Appointment) error
 	return err
 }
 
-// SetAttendance records an appointment's attendance: expected, arrived, in progress, completed or no-show. It allows
-// every transition and audits each one.
-func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor,
-	once *record.Once) (store.Appointment, error) {
-	switch to {
-	case store.Expected, store.Arrived, store.InProgress, store.Completed, store.NoShow:
-	default:
-		return store.Appointment{},
-			record.Invalid("attendance", "must be expected, arrived, in_progress, completed or no_show")
-	}
-	return bk.ChangeAppointment(ctx, id, version,
-		Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
-		func(_ store.Tx, a *store.Appointment, now time.Time) (bool, error) {
-			if a.Status != store.Confirmed {
-				return false, record.ErrNotConfirmed
-			}
-			changed := a.Attendance != to
-			switch {
-			case to == store.Arrived && changed:
-				a.ArrivedAt = now
-			case to == store.Expected, to == store.NoShow:
-				a.ArrivedAt = time.Time{}
-			}
-			a.Attendance = to
-			return changed, nil
-		})
-}
-
 // ChangeAppointment reads one appointment, lets edit change it, and commits the change together with its records. edit
 // reports whether it changed anything; if it did not, only the saved response is written. edit may run more than once.
 func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,

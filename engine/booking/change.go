@@ -44,7 +44,7 @@ const (
 	ChangeCreated     = "created"
 	ChangeCancelled   = "cancelled"
 	ChangeRescheduled = "rescheduled"
-	changeAttendance  = "attendance"
+	ChangeAttendance  = "attendance"
 	ChangeUpdated     = "updated"
 	ChangePatientData = "patient_changed"
 	ChangeUndone      = "undone"

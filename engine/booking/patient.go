@@ -68,3 +68,11 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 func SameAddress(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }
+
+// SameContact reports whether two people have the same email address or, if neither has one, the same phone number.
+func SameContact(a, b *store.Patient) bool {
+	if a.Email != "" || b.Email != "" {
+		return SameAddress(a.Email, b.Email)
+	}
+	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
+}

@@ -53,6 +53,8 @@ type Settings struct {
 	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
 	// patients can request a session on the booking page while a specialist is available
 	OnDemand bool `json:"onDemand,omitempty"`
+	// patients can report their arrival on the page of their appointment
+	OnlineArrival bool `json:"onlineArrival,omitempty"`
 	// patients get an email reminder this many hours before the start; 0 means never
 	ReminderHours int `json:"reminderHours,omitempty"`
 

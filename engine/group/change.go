@@ -139,6 +139,52 @@ func (r *Cancel) only(list []store.Appointment) []store.Appointment {
 	return slices.DeleteFunc(list, func(a store.Appointment) bool { return a.ID != r.Only })
 }
 
+// Arrive records that the patient of an appointment has arrived, together with the people of the same visit who have
+// the same contact details. It changes only those who are still expected. If the appointment is not part of a visit,
+// its patient arrives alone. Arrive returns the named appointment.
+//
+// Errors: those of booking.Arrive, record.ErrForbidden.
+func (v *Visit) Arrive(ctx context.Context, w Which) (store.Appointment, error) {
+	a, err := w.named(ctx, v.store)
+	switch {
+	case err != nil:
+		return a, err
+	case a.VisitID == "":
+		return v.booking.Arrive(ctx, w.ID, w.Version, w.Actor, w.Once)
+	}
+	w.Silent = true
+	at := now()
+	named := func(done []store.Appointment) any {
+		return done[slices.IndexFunc(done, func(x store.Appointment) bool { return x.ID == w.ID })]
+	}
+	done, err := v.commit(ctx, w.change(booking.ChangeAttendance, "", at), w.Once, func(tx store.Tx) ([]member, error) {
+		a, err := w.named(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		before, err := visitOf(ctx, tx, &a, store.Confirmed)
+		if err != nil {
+			return nil, err
+		}
+		before = slices.DeleteFunc(before, func(x store.Appointment) bool {
+			return x.ID != a.ID && !booking.SameContact(&x.Patient, &a.Patient)
+		})
+		after := slices.Clone(before)
+		if _, err := v.booking.ArriveAll(&a, after, at); err != nil {
+			return nil, err
+		}
+		all := make([]member, len(before))
+		for i := range before {
+			all[i] = member{before: &before[i], after: after[i], same: before[i].Attendance == after[i].Attendance}
+		}
+		return all, w.mayChange(before)
+	}, named)
+	if err != nil {
+		return a, err
+	}
+	return named(done).(store.Appointment), nil
+}
+
 func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.Context,
 	store.Reader) ([]store.Appointment, error)) ([]store.Appointment, error) {
 	var wrong record.Mistakes
