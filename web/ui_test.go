@@ -247,8 +247,10 @@ const typeface = "vendor/figtree.woff2"
 
 // onlySome lists the files that a page loads only in some cases: for clinics with many types, specialists or groups of
 // types and for those with questions; for the waiting list; for bookings that must be confirmed; for sessions on
-// demand; for several days next to each other; and once the page of an appointment has shown the appointment.
-var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}, {"online"}, {"compare"}, {"after"}}
+// demand; for several days next to each other; once the page of an appointment has shown the appointment; and for
+// arrivals that patients report.
+var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}, {"online"}, {"compare"}, {"after"},
+	{"arrive"}}
 
 // TestPatientPageStaysInBudget: the patient's page takes at most 45 KB on the wire, including the form and the page of
 // the booked appointment, which are loaded while the patient reads. German needs the most space.

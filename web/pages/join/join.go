@@ -24,7 +24,8 @@ import (
 var bundles = [][]string{
 	{
 		"book/common.js", "book/page.js", "book/later.js", "book/choose.js", "book/asks.js", "book/request.js",
-		"book/waiting.js", "book/online.js", "book/compare.js", "book/after.js", "manage/page.js",
+		"book/waiting.js", "book/online.js", "book/compare.js", "book/after.js", "manage/arrive.js",
+		"manage/page.js",
 	},
 	{"staff/page.js", "staff/keep.js", "staff/more.js"},
 	{"plan/page.js"},

@@ -19,10 +19,12 @@ import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
 
-// The page loads the code for requests, for the waiting list and for the parts below the appointment when it needs it.
+// The page loads the code for requests, for the waiting list, for the parts below the appointment and for arrivals when
+// it needs it.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
 const after = async () => (await Promise.all([import('../book/after.js'), need('after'), sheet('some.css')]))[0]
 const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
+const arrivals = async () => (await Promise.all([import('../manage/arrive.js'), need('arrive')]))[0]
 
 // "managed" is the server's name for the appointment that a token opens. The fragment may have an id before the
 // token, as <id>~<token>.
@@ -31,6 +33,8 @@ export const linkOf = hash => {
     at = text.indexOf('~')
   return text ? { id: at > 0 ? text.slice(0, at) : 'managed', token: text.slice(at + 1) } : null
 }
+// atDoor: the patient has scanned the QR code at the clinic's door, which contains no link to an appointment.
+const atDoor = location.pathname === '/arrived'
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
 // tooLate reports that the patient cannot change the appointment: it is too late, or others of its visit are booked.
@@ -67,12 +71,13 @@ function useSent(a, link, fresh, known) {
   return sent
 }
 
-function Overview({ proposed, list, visit, below, a, type, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({ arrive, proposed, list, visit, below, a, type, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled'
   const address = boot.places.find(x => x.id === a.place)?.address || boot.clinic.contact.address
-  const fresh = booked && !cancelled
+  const fresh = booked && !cancelled,
+    ended = Date.parse(a.slotEndDate) <= serverNow()
   const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
   return html`
@@ -97,7 +102,7 @@ function Overview({ proposed, list, visit, below, a, type, link, url, booked, mo
         </${Notice}>
       `
     }
-    ${!cancelled && proposed}
+    ${!cancelled && [arrive, proposed]}
     <${Ticket} a=${a}>
       ${
         fresh &&
@@ -174,7 +179,14 @@ function Overview({ proposed, list, visit, below, a, type, link, url, booked, mo
               `
             : over
               ? html`
-                  <${Notice} text="manage.past">
+                  <${Notice}
+                    text=${ended ? 'manage.past' : 'manage.late'}
+                    params=${{
+                      phone: html`
+                        <${PhoneLink} />
+                      `,
+                    }}
+                  >
                     <a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a>
                   </${Notice}>
                 `
@@ -301,7 +313,8 @@ export function Manage({ link: first, appointment, url: given }) {
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null),
     [waiting, setWaiting] = useState(null),
-    [list, setList] = useState(null)
+    [list, setList] = useState(null),
+    [arrival, setArrival] = useState(null)
   const [sign, setSign] = useState(''),
     [news, setNews] = useState(!appointment && renewed)
   const booked = a && !moved && (waiting || recall('booked')?.id === a.id)
@@ -336,6 +349,9 @@ export function Manage({ link: first, appointment, url: given }) {
   useEffect(() => {
     if (a) after().then(setBelow, () => {})
   }, [Boolean(a)])
+  useEffect(() => {
+    if (boot.arrivalMinutes || atDoor) arrivals().then(setArrival, () => {})
+  }, [])
   useEffect(() => {
     if (boot.waitlist) waitlist().then(setList, () => {})
   }, [])
@@ -400,6 +416,17 @@ export function Manage({ link: first, appointment, url: given }) {
   if (waiting && !a)
     return html`
       <${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>
+    `
+  if (atDoor && !link)
+    return html`
+      <${Shell} step="link">
+        ${
+          arrival &&
+          html`
+            <${arrival.Door} />
+          `
+        }
+      </${Shell}>
     `
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
@@ -496,8 +523,23 @@ export function Manage({ link: first, appointment, url: given }) {
               `
             : html`
                 <${Overview}
+                  arrive=${
+                    arrival &&
+                    !embedded &&
+                    html`
+                      <${arrival.Arrive}
+                        a=${a}
+                        visit=${visit}
+                        path=${path(link, '/arrive')}
+                        options=${auth(link)}
+                        done=${setA}
+                        fail=${fail}
+                      />
+                    `
+                  }
                   proposed=${
                     proposal &&
+                    below &&
                     html`
                       <${below.Proposed}
                         send=${(what, key) => post(path(link, '/proposal/' + what), {}, { ...auth(link), key })}

@@ -7,6 +7,7 @@ import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { languages, need, t } from '../lib/i18n.js'
 import { Copy } from './copy.js'
+import { Door } from './door.js'
 import { Accent } from './accent.js'
 import { Check, Office, Select, useAsk } from './office.js'
 import { Index } from './index.js'
@@ -226,9 +227,9 @@ export function Page({ desk }) {
           form=${form}
           name="booking"
           title=${t('set.booking')}
-          start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0) }}
+          start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0), arrival: Boolean(settings.onlineArrival) }}
           ids=${{ changeCutoffHours: 'cutoff', reminderHours: 'reminder' }}
-          part=${d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder) })}
+          part=${d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder), onlineArrival: d.arrival })}
         >
           ${({ draft, set, error }) => html`
             <fieldset class="choice">
@@ -270,6 +271,15 @@ export function Page({ desk }) {
                 input=${set('reminder')}
               />
             </div>
+            <${Check} checked=${draft.arrival} input=${set('arrival')} hint=${t('set.arrival.hint')}>
+              ${t('set.arrival')}
+            </${Check}>
+            ${
+              draft.arrival &&
+              html`
+                <${Door} link=${address.url + '/arrived'} />
+              `
+            }
           `}
         </${Section}>
 
