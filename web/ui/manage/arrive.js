@@ -72,7 +72,7 @@ export function Arrive({ a, visit, path, options, done, fail }) {
         <${ProblemNotice} problem=${problem} text=${'arrive.' + problem.reason} />
       `
     }
-    <div class="row">
+    <div class="row arrive">
       <button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${arrive}>
         <${Icon} name="check" />
         ${t('arrive.do', { n: people.length })}${busy && '…'}
