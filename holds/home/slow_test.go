@@ -66,16 +66,27 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			}
 			var mu sync.Mutex
 			var waited []time.Duration
+			// bounded repeats a call that a node refused because its lease had expired, as busy machines let it do. Such a
+			// call counts as one that took too long.
 			bounded := func(what string, call func() error) {
 				t.Helper()
-				var err error
-				took := nodetest.Took(func() { err = call() })
-				if err != nil || took > 6*most { // the machine may be busy
-					t.Errorf("%s: got %v after %v, want an answer within %v", what, err, took, most)
+				var times []time.Duration
+				_, err := answered(t, func() (_ struct{}, err error) {
+					took := nodetest.Took(func() { err = call() })
+					if errors.Is(err, holds.ErrUnavailable) {
+						took = max(took, most+1)
+					}
+					if times = append(times, took); took > 6*most { // the machine may be busy
+						t.Errorf("%s: got %v after %v, want an answer within %v", what, err, took, most)
+					}
+					return struct{}{}, err
+				})
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				waited = append(waited, took)
+				waited = append(waited, times...)
 			}
 			// The first call to notice is a claim that Redis executes, on the existing connection. Then several calls
 			// notice together.
@@ -125,10 +136,11 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			awaitMode(t, b, "fallback")
 			gone := made[0]
 			bounded("release", func() error {
-				if ok, err := b.Release(ctx, gone.ID, amal, holds.ReasonReleased); !ok || err != nil {
-					return fmt.Errorf("got %v, %w", ok, err)
+				ok, err := b.Release(ctx, gone.ID, amal, holds.ReasonReleased)
+				if err == nil && !ok {
+					t.Error("the released hold did not exist")
 				}
-				return nil
+				return err
 			})
 			slices.Sort(waited)
 			t.Logf("the longest waits were %v", waited[len(waited)-6:])
