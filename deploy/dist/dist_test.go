@@ -104,7 +104,11 @@ func follow(t *testing.T, content map[string][]byte) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, b := range content {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o700); err != nil {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
