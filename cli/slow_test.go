@@ -16,8 +16,8 @@ import (
 )
 
 // holdAt holds the n-th half hour after noon in two days. The hold lasts five minutes, so that it does not expire
-// during a test on a busy machine. holdAt returns the hold's id if there is one. It repeats the request while the answer
-// is 503, as a client does.
+// during a test on a busy machine. holdAt returns the hold's id if there is one. It repeats the request while the
+// answer is 503, as a client does.
 func holdAt(t *testing.T, base, client string, n int) (status int, id, body string) {
 	t.Helper()
 	status, body = insisted(t, base+"/v1/holds", map[string]any{

@@ -88,7 +88,8 @@ func (bk *Booking) Arrive(ctx context.Context, id string, version int64, actor r
 // ArrivalLead before the first start until the last end.
 //
 // Errors: ErrArrivalOff, record.ErrNotConfirmed, *ArrivalError.
-func (bk *Booking) ArriveAll(named *store.Appointment, all []store.Appointment, now time.Time) (changed int, err error) {
+func (bk *Booking) ArriveAll(named *store.Appointment, all []store.Appointment, now time.Time) (changed int,
+	err error) {
 	isExpected := func(a store.Appointment) bool { return a.Attendance == store.Expected }
 	switch {
 	case !bk.clinic.Settings().OnlineArrival:

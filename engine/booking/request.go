@@ -39,9 +39,9 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 }
 
 // HoldInstead is HoldForRequest for a slot that may overlap the request's current hold, whose owner is current. If that
-// hold is the only one in the way, the new hold replaces it in one step. A client who claims the rest of the slot in the
-// moment between the check and that step loses the hold, as to staff who displace it. HoldInstead does not replace holds
-// of types that need rooms, because the claim could then also displace another client's hold of a room.
+// hold is the only one in the way, the new hold replaces it in one step. A client who claims the rest of the slot
+// between the check and that step loses the hold, as to staff who displace it. HoldInstead does not replace holds of
+// types that need rooms, because the claim could then also displace another client's hold of a room.
 //
 // Errors: those of HoldForRequest.
 func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner,

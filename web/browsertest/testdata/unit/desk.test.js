@@ -52,7 +52,9 @@ test('calendars whose request failed stay marked', () => withServer(
 ))
 
 test('only the part whose request failed is loaded again', () => withServer(
-  path => path === '/v1/online-changes' ? [400, {}] : path === '/v1/schedule' ? schedule('new') : [200, { appointments: [] }],
+  path => path === '/v1/online-changes' ? [400, {}]
+    : path === '/v1/schedule' ? schedule('new')
+      : [200, { appointments: [] }],
   async (desk, counts) => {
     desk.show({ from: '2026-11-24', to: '2026-11-25' })
     desk.patch({ ready: true, link: 'polling', stale: ['*'], staleHours: ['*'], staleNews: true })
