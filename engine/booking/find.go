@@ -27,20 +27,30 @@ func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, special
 	if err != nil {
 		return Timeslot{}, err
 	}
+	return FirstAvailable(zone, after, t.HorizonDays, DefaultTimeslotDays,
+		func(from, to store.Date) (Timeslots, error) {
+			return bk.Timeslots(ctx, TimeslotsRequest{
+				AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from, To: to,
+			})
+		})
+}
+
+// FirstAvailable returns the first slot at or after an instant that has a free seat no client holds. list lists the
+// slots of the local dates from from until before to. FirstAvailable calls it for step days at a time, up to the
+// booking horizon in days. Errors: ErrNoSlots, those of list.
+func FirstAvailable(zone *time.Location, after time.Time, horizon, step int,
+	list func(from, to store.Date) (Timeslots, error)) (Timeslot, error) {
 	now := time.Now()
 	if after.Before(now) {
 		after = now
 	}
-	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
-	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(DefaultTimeslotDays) {
-		list, err := bk.Timeslots(ctx, TimeslotsRequest{
-			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from,
-			To: from.AddDays(DefaultTimeslotDays),
-		})
+	last := store.DateOf(now.AddDate(0, 0, horizon+1).In(zone))
+	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(step) {
+		answer, err := list(from, from.AddDays(step))
 		if err != nil {
 			return Timeslot{}, err
 		}
-		for _, slot := range list.Slots {
+		for _, slot := range answer.Slots {
 			if slot.Available > 0 && !slot.Start.Before(after) {
 				return slot, nil
 			}

@@ -109,25 +109,15 @@ func (v *Visit) NextAvailable(ctx context.Context, r SlotsRequest, after time.Ti
 	if err != nil {
 		return booking.Timeslot{}, err
 	}
-	now := time.Now()
-	if after.Before(now) {
-		after = now
-	}
-	first := store.DateOf(after.In(s.Zone))
-	last := store.DateOf(now.AddDate(0, 0, w.HorizonDays+1).In(s.Zone))
-	for r.From = first; !last.Before(r.From) && first.DaysUntil(r.From) < searchDays; r.From = r.To {
-		r.To = r.From.AddDays(MaxPublicDays)
-		list, err := v.Slots(ctx, r)
-		if err != nil {
-			return booking.Timeslot{}, err
-		}
-		for _, slot := range list.Slots {
-			if slot.Available > 0 && !slot.Start.Before(after) {
-				return slot, nil
+	searched := 0
+	return booking.FirstAvailable(s.Zone, after, w.HorizonDays, MaxPublicDays,
+		func(from, to store.Date) (booking.Timeslots, error) {
+			if searched += MaxPublicDays; searched > searchDays {
+				return booking.Timeslots{}, record.ErrNoSlots
 			}
-		}
-	}
-	return booking.Timeslot{}, record.ErrNoSlots
+			r.From, r.To = from, to
+			return v.Slots(ctx, r)
+		})
 }
 
 // heldTime contains the holds around a listing, grouped once for all of its start times.
