@@ -152,6 +152,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailProposed {
 		return ms.deliverRequestSMS(ctx, op, p.Notice)
 	}
+	if p.Notice == mailRecall {
+		return ms.deliverRecall(ctx, op, &p)
+	}
 	all, isUnread := ms.appointmentsOf(ctx, op, &p)
 	if isUnread {
 		return unread(ctx)
