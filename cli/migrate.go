@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 )
 
 func migrateCommand(p process) *cobra.Command {
-	var to string
+	var to, toFile string
 	var dry bool
 	c := &cobra.Command{
 		Use:   "migrate",
@@ -25,6 +26,17 @@ func migrateCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if to != "" && toFile != "" {
+				return errors.New("--to and --to-file are both set; remove one of the two")
+			}
+			if toFile != "" {
+				if to, err = readSecret(toFile); err != nil {
+					return fmt.Errorf("--to-file: %w", err)
+				}
+				if to == "" {
+					return fmt.Errorf("--to-file: the file %s is empty", toFile)
+				}
+			}
 			if dry && to == "" {
 				return errors.New("--dry-run needs --to")
 			}
@@ -38,6 +50,10 @@ func migrateCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "new database of the clinic: postgres://user@host/name, or sqlite:DIRECTORY")
+	nameValue(c.Flags(), "to", "URL")
+	c.Flags().StringVar(&toFile, "to-file", "", "file to read --to from, so that the password is not in the process list")
+	nameValue(c.Flags(), "to-file", "FILE")
+	completesFiles(c, "to-file")
 	c.Flags().BoolVar(&dry, "dry-run", false, "count the rows to move, without moving them")
 	defineSettings(c, forData)
 	return c

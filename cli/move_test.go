@@ -26,7 +26,7 @@ func TestClinicMovesToPostgresAndBack(t *testing.T) {
 
 	counted := must(t, "migrate", "--data", dir, "--to", url, "--dry-run")
 	contains(t, "a dry run", counted, "appointments         5", "nothing was moved")
-	moved := must(t, "migrate", "--data", dir, "--to", url)
+	moved := must(t, "migrate", "--data", dir, "--to-file", write(t, url+"\n"))
 	contains(t, "growing", moved, "appointments         5", "all rows compared", "holdfast serve --data "+dir)
 	if strings.Contains(moved, url) {
 		t.Errorf("the command printed the URL, which may contain a password: %s", moved)
@@ -217,6 +217,9 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 	}{
 		{"nowhere", []string{"--data", dir, "--to", "mysql://there"}, "sqlite:DIRECTORY"},
 		{"no directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:"}, "needs a directory"},
+		{"no file", []string{"--data", dir, "--to-file", filepath.Join(dir, "none")}, "--to-file: open"},
+		{"an empty file", []string{"--data", dir, "--to-file", write(t, "\n")}, "is empty"},
+		{"two targets", []string{"--data", dir, "--to", url, "--to-file", write(t, url)}, "both set"},
 		{"a dry run of nothing", []string{"--data", dir, "--dry-run"}, "--to"},
 		{"the same kind", []string{"--data", dir, "--to", "sqlite:" + otherKey}, "already in SQLite"},
 		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url},
