@@ -54,6 +54,11 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	}
 	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
 	c.start(1)
+	if got := command(t, nil, "", "keys", "rotate", "--data", c.dirs[0], "--revoke-old"); got.code != 1 {
+		t.Errorf("revoking while another node runs: exit code %d, want 1", got.code)
+	} else {
+		contains(t, "revoking", got.stderr, "other nodes are running", "Nothing was changed")
+	}
 
 	// Only running nodes are compared. So a clinic that has lost its key can start with a new one.
 	for i, s := range c.all {

@@ -216,6 +216,18 @@ func TestKeysRotate(t *testing.T) {
 	}
 	s.ended(t)
 	must(t, "keys", "rotate", "--data", dir)
+	must(t, "keys", "rotate", "--data", dir, "--revoke-old")
+	s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	newest := book("a-client-secret-0003", day+"T12:00:00Z")
+	contains(t, "revoke", must(t, "keys", "rotate", "--data", dir, "--revoke-old"), "refuses")
+	for _, link := range []string{old, young, newest} {
+		if got := opens(link); got == http.StatusOK {
+			t.Error("a link signed with a revoked key: got 200")
+		}
+	}
+	if got := opens(book("a-client-secret-0004", day+"T13:00:00Z")); got != http.StatusOK {
+		t.Errorf("a link signed after the keys were revoked: got %d, want 200", got)
+	}
 	if got := command(t, nil, "", "keys", "rotate", "--data", t.TempDir()); got.code != 1 ||
 		!strings.Contains(got.stderr, "--data") {
 		t.Errorf("without a clinic: got %+v", got)

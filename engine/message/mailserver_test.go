@@ -159,6 +159,13 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	}
 	p.Wants(t, "after rotations")
 
+	if err := c.Message.Server.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c.Keys.Replace(keys.Revoke()); !c.Message.Server.Current().IsReadable {
+		t.Error("the password cannot be decrypted after it was sealed and the earlier keys were revoked")
+	}
+
 	c.Keys.Replace(token.Generate(now))
 	if setup := c.Message.Server.Current(); setup.IsReadable || !setup.IsSet {
 		t.Errorf("without its key, the choice is %+v", setup)

@@ -113,6 +113,10 @@ func (k *Keyring) Rotate(now time.Time) *Keyring {
 	return &Keyring{keys: keys}
 }
 
+// Revoke returns a keyring with the signing key only: tokens that a replaced key has signed are refused, and text that
+// it has sealed cannot be opened. k itself is unchanged.
+func (k *Keyring) Revoke() *Keyring { return &Keyring{keys: k.keys[:1:1]} }
+
 // Keys lists the keys, the signing key first.
 func (k *Keyring) Keys() []Key {
 	out := make([]Key, len(k.keys))

@@ -131,6 +131,10 @@ func TestRotation(t *testing.T) {
 		}
 	}
 
+	if _, err := k.Revoke().VerifyManage(link, noon); err == nil || len(k.Revoke().Keys()) != 1 || len(k.Keys()) != 2 {
+		t.Errorf("after the earlier keys were revoked: got %v, want an error and only the signing key", err)
+	}
+
 	// A key that was stolen and soon replaced can no longer authorize bookings.
 	forged, _, _ := old.IssueBookingAuth("call-8", patient, noon.Add(time.Hour))
 	if _, err := k.VerifyBookingAuth(forged, patient, noon.Add(time.Hour)); err != BookingAuthSignatureInvalid {
