@@ -331,6 +331,7 @@ export function Page({ desk }) {
     <${Office}
       desk=${desk}
       name="account"
+      form
       lead=${t('me.lead', { name: user.name || user.email, email: user.email })}
       ask=${asked}
     >

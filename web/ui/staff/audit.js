@@ -169,6 +169,7 @@ export function Page({ desk, rest }) {
           aria-disabled=${rows.length ? undefined : 'true'}
           onClick=${() => rows.length && save(rows)}
         >
+          <${Icon} name="down" />
           ${t('audit.csv')}
         </button>
       `}
@@ -182,8 +183,22 @@ export function Page({ desk, rest }) {
             <${Patient} desk=${desk} choose=${choose} />
           `
         }
-        <${Field} id="from" label=${t('over.from')} as=${DateInput} value=${filter.from} input=${put('from')} />
-        <${Field} id="to" label=${t('over.to')} as=${DateInput} value=${filter.to} input=${put('to')} />
+        <${Field}
+          id="from"
+          label=${t('over.from')}
+          as=${DateInput}
+          placeholder=${t('audit.anyday')}
+          value=${filter.from}
+          input=${put('from')}
+        />
+        <${Field}
+          id="to"
+          label=${t('over.to')}
+          as=${DateInput}
+          placeholder=${t('audit.anyday')}
+          value=${filter.to}
+          input=${put('to')}
+        />
         <${Field} id="action" label=${t('audit.action')}>
           <${Select}
             id="action"

@@ -226,7 +226,7 @@ function Form({ desk, specialistId = '', date }) {
     n('call') && t('away.do.call', { n: n('call') }),
   ].filter(Boolean)
   return html`
-    <${Office} desk=${desk} name="away" lead=${t('away.form.lead')} wide>
+    <${Office} desk=${desk} name="away" lead=${t('away.form.lead')}>
       <form class="stack" onSubmit=${submit} novalidate>
         <div class="away-form">
           <${Field} id="away-who" label=${t('away.who')}>
@@ -448,7 +448,6 @@ function Answers({ desk, id }) {
       desk=${desk}
       name="away"
       ask=${ask}
-      wide
       tools=${html`
         <button type="button" class="btn" onClick=${() => print()}>
           <${Icon} name="print" />

@@ -1,6 +1,7 @@
 // A bar chart as inline SVG: one group of bars for each period, stacked or side by side. For screen readers, the chart
 // is one image, because the table of the page contains the same numbers.
 import { html } from '../lib/html.js'
+import { t } from '../lib/i18n.js'
 
 const width = 640,
   height = 160,
@@ -20,7 +21,8 @@ export function Bars({ title, groups, names, stacked = false, unit = '' }) {
   const most = top(Math.max(1, ...sizes)),
     step = (width - left) / Math.max(1, groups.length),
     y = value => height - (value / most) * height
-  const every = Math.ceil(groups.length / 12) // show at most 12 labels
+  const every = Math.ceil(groups.length / 12), // show at most 12 labels
+    last = groups.length - 1
   const bars = (g, i) => {
     let base = 0
     const all = Math.min(step * 0.7, 96),
@@ -63,24 +65,32 @@ export function Bars({ title, groups, names, stacked = false, unit = '' }) {
           )}
         </ul>
       </figcaption>
-      <svg viewBox=${`0 -12 ${width} ${height + foot + 12}`} role="img" aria-label=${title}>
-        ${[0, most / 2, most].map(line)} ${groups.map(bars)}
-        ${groups.map(
-          (g, i) =>
-            i % every === 0 &&
-            html`
-              <text
-                key=${i}
-                class=${(i / every) % 2 ? 'bar-other' : ''}
-                x=${left + i * step + step / 2}
-                y=${height + 18}
-                text-anchor="middle"
-              >
-                ${g.label}
-              </text>
-            `,
-        )}
-      </svg>
+      ${
+        sizes.some(x => x > 0)
+          ? html`
+              <svg viewBox=${`0 -12 ${width} ${height + foot + 12}`} role="img" aria-label=${title}>
+                ${[0, most / 2, most].map(line)} ${groups.map(bars)}
+                ${groups.map(
+                  (g, i) =>
+                    (last - i) % every === 0 &&
+                    html`
+                      <text
+                        key=${i}
+                        class=${((last - i) / every) % 2 ? 'bar-other' : ''}
+                        x=${left + i * step + step / 2}
+                        y=${height + 18}
+                        text-anchor="middle"
+                      >
+                        ${g.label}
+                      </text>
+                    `,
+                )}
+              </svg>
+            `
+          : html`
+              <p>${t('report.none')}</p>
+            `
+      }
     </figure>
   `
 }

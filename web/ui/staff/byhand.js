@@ -229,7 +229,7 @@ export function Page({ desk }) {
     `
   }
   return html`
-    <${Office} desk=${desk} name="byhand" lead=${t('byhand.lead')} wide>
+    <${Office} desk=${desk} name="byhand" lead=${t('byhand.lead')}>
       <form
         class="byhand"
         novalidate

@@ -451,7 +451,7 @@ function example(s, today) {
 }
 
 export const Page = ({ desk }) => html`
-  <${Office} desk=${desk} name="data" lead=${t('data.lead')}>
+  <${Office} form desk=${desk} name="data" lead=${t('data.lead')}>
     <${Appointments} desk=${desk} />
     <${ClinicFile} desk=${desk} />
   </${Office}>

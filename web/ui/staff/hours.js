@@ -192,7 +192,6 @@ export function Page({ desk, rest }) {
     <${Office}
       desk=${desk}
       name="hours"
-      wide
       ask=${lists}
       tools=${
         person &&

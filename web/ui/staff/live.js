@@ -120,7 +120,6 @@ export function Page({ desk }) {
     <${Office}
       desk=${desk}
       name="live"
-      wide
       tools=${html`
         <button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}>
           <${Icon} name=${paused ? 'play' : 'pause'} />

@@ -10,7 +10,7 @@ import { Toolbar } from './shell.js'
 
 export { Trouble }
 
-export function Office({ desk, name, lead, tools, wide, ask, index, aside, children }) {
+export function Office({ desk, name, lead, tools, form, ask, index, aside, children }) {
   return html`
     <${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>
       ${
@@ -22,7 +22,7 @@ export function Office({ desk, name, lead, tools, wide, ask, index, aside, child
     </${Toolbar}>
     <div class=${'office' + (index ? ' indexed' : '')}>
       ${index}
-      <div class=${'office-in' + (wide ? ' wide' : '')}>
+      <div class=${'office-in' + (form ? ' form' : '')}>
         ${
           lead &&
           html`

@@ -27,7 +27,7 @@ export function Page({ desk }) {
   }
   const kit = format => '/v1/downtime-kit?' + new URLSearchParams({ format, lang: lang.slice(0, 2) })
   return html`
-    <${Office} desk=${desk} name="plan" lead=${t('plan.lead')}>
+    <${Office} form desk=${desk} name="plan" lead=${t('plan.lead')}>
       <section class="plate setting" aria-label=${t('nav.plan')}>
         ${
           plan?.madeAt

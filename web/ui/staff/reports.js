@@ -4,6 +4,7 @@ import { DateInput } from '../lib/typed.js'
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Field } from '../lib/form.js'
+import { Icon } from '../lib/icons.js'
 import { locale, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { shortDate, write } from '../lib/time.js'
@@ -85,10 +86,10 @@ export function Page({ desk }) {
     <${Office}
       desk=${desk}
       name="reports"
-      wide
       lead=${t('report.lead.page')}
       tools=${html`
         <button type="button" class="btn" aria-disabled=${periods.length ? undefined : 'true'} onClick=${save}>
+          <${Icon} name="down" />
           ${t('audit.csv')}
         </button>
       `}

@@ -11,8 +11,7 @@ import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
 import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
-import { Recalls } from './recall.js'
-import { RecordForm } from './record.js'
+import { Plus, RecordForm } from './record.js'
 import { WishFields, blankWish, wishOf, weekday } from './wish.js'
 import { specialistName, typeName } from './words.js'
 
@@ -344,7 +343,7 @@ export function Page({ desk }) {
       lead=${t('wl.lead')}
       ask=${ask}
       tools=${html`
-        <button type="button" class="btn primary" onClick=${() => setOpen({ add: true })}>${t('wl.add')}</button>
+        <${Plus} label="wl.add" primary onClick=${() => setOpen({ add: true })} />
       `}
     >
       <${Trouble} problem=${sending.problem} />
@@ -368,7 +367,6 @@ export function Page({ desk }) {
           </ul>
         `
       }
-      <${Recalls} desk=${desk} />
       ${
         open?.add &&
         html`
