@@ -81,7 +81,7 @@ export function Head({ desk, column, children, away }) {
     absent = reason ? closedWord(reason) : t('board.off')
   const text = n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : absent
   return html`
-    <div class=${'head' + (away ? ' with-away' : '')}>
+    <div class=${'head' + (away ? ' with-away' : '') + (column.starts ? ' starts-day' : '')}>
       <b><bdi>${children || column.name}</bdi></b>
       <span>
         ${[column.specialistId === desk.own && t('board.you'), text, n > 0 && reason && absent].filter(Boolean).join(', ')}
@@ -224,7 +224,7 @@ export function Page({ desk, rest }) {
         desk=${desk}
         view="day"
         date=${date}
-        title=${write('longDay', date)}
+        title=${write(one ? 'shortDay' : 'longDay', date)}
         book=${() => grid.act.book('')}
         extra=${
           hasPlaces &&

@@ -57,7 +57,7 @@ export const Column = memo(
   `,
 )
 
-function Inside({ desk, grid, date, specialistId, id, range, scale, names, strip }) {
+function Inside({ desk, grid, date, specialistId, id, range, scale, names, strip, starts }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
   const types = useStore(desk.store, s => s.types)
   // For an unchanged item, draw returns the same node as before, so that the renderer skips it.
@@ -79,7 +79,7 @@ function Inside({ desk, grid, date, specialistId, id, range, scale, names, strip
     return node
   }
   return html`
-    <div class=${'col' + (strip ? ' narrowed' : '')} data-col=${id}>
+    <div class=${'col' + (strip ? ' narrowed' : '') + (starts ? ' starts-day' : '')} data-col=${id}>
       ${column.closed.filter(seen).map(
         c => html`
           <div class="closed" key=${'c' + (c.block || c.from)} style=${place(c, view)}>

@@ -208,9 +208,9 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
   const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
   useLayoutEffect(() => {
     const el = ref.current,
-      day = dayIn(first, zone),
       now = serverNow(),
-      today = day.has(now)
+      today = columns.find(x => dayIn(x.date, zone).has(now))?.date, // a week opens at its column of today
+      day = dayIn(today || first, zone)
     const c = grid.cursor.store.get(),
       seen = columns.map(x => grid.look(x.id)),
       before = opened.current
@@ -218,7 +218,8 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
     if (before.date === first && chosen) return
     const at = chosen && !today && isOpen(seen, c.at) ? c.at : opensAt(seen, today ? day.minuteOf(now) : null)
     opened.current = { date: first, at: Math.floor(at / step) * step }
-    const shown = columns.find(x => !strips.includes(x.id)) || columns[0]
+    const wide = columns.filter(x => !strips.includes(x.id)),
+      shown = wide.find(x => x.date === today) || wide[0] || columns[0]
     grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : shown.id, opened.current.at)
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * 0.35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
@@ -292,6 +293,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
               range=${range}
               scale=${scale}
               strip=${strips.includes(c.id)}
+              starts=${c.starts}
               names=${prefs.names}
             />
           `,

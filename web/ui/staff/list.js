@@ -10,7 +10,7 @@ import { attendances, colourOf, sayGhost, specialistName, typeName, who } from '
 import { refused } from './acts.js'
 import { columnIn } from './column.js'
 import { each, isFull } from './group.js'
-import { columnsOn } from './board.js'
+import { columnsOn, useNarrow } from './board.js'
 import { DayBar, Trouble, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
 import { find, isLoaded } from './store.js'
@@ -212,7 +212,8 @@ export function Page({ desk, rest }) {
     [only, setOnly] = useState(''),
     [sort, setSort] = useState({ by: 'time', down: false }),
     table = useRef()
-  const known = s.ready && isLoaded(s, date)
+  const known = s.ready && isLoaded(s, date),
+    narrow = useNarrow()
   const all = useMemo(() => columnsOn(s, date, desk, [], place), [s.specialists, s.hours, s.cells, date, place])
   const columns = only ? all.filter(c => c.id === only) : all
   const shown = columns
@@ -236,7 +237,7 @@ export function Page({ desk, rest }) {
         desk=${desk}
         view="list"
         date=${date}
-        title=${write('longDay', date)}
+        title=${write(narrow ? 'shortDay' : 'longDay', date)}
         book=${book}
         extra=${
           (all.length > 1 || hasPlaces) &&

@@ -12,7 +12,6 @@ const notices = [
   'reschedule',
   'cancellation',
   'reminder',
-  'recall',
   'confirmation_request',
   'request_received',
   'request_declined',

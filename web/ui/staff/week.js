@@ -37,7 +37,8 @@ export function Page({ desk, rest }) {
     () =>
       person
         ? Array.from({ length: 7 }, (_, i) => addDays(monday, i)).flatMap(day =>
-            chosen.map(x => ({
+            chosen.map((x, i) => ({
+              starts: !i && chosen.length > 1, // the first of the columns of one day
               id: chosen.length > 1 ? day + ' ' + x.id : day,
               date: day,
               specialistId: x.id,
