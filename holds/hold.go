@@ -76,7 +76,14 @@ type Claim struct {
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
 	Quota    int           // the maximum number of live holds for the client, including this one; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
+	Replaces Replaced      // a hold that the new hold replaces; the zero value is none
 	Moving   []Booked      // appointments that this claim will move; their current time counts as free for it
+}
+
+// Replaced names a hold that a claim replaces. Its owner can differ from the owner of the claim.
+type Replaced struct {
+	ID    string
+	Owner Owner
 }
 
 // Excludes reports whether the two holds cannot both exist: their spans conflict, or their times conflict and both take
@@ -160,7 +167,14 @@ type Table interface {
 	//
 	// With Displace, Claim releases the conflicting unpinned holds with ReasonDisplaced, in the same step. A pinned
 	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to
-	// displace. A refused claim displaces no hold.
+	// displace. A refused claim displaces no hold. The releases are published before the new hold.
+	//
+	// With Replaces, Claim ends that hold with ReasonReleased, in the same step and wherever it is. Until then it does not
+	// conflict with the claim, and it does not count against the quota. A refused claim leaves it unchanged, so its owner
+	// always has one of the two holds. Claim publishes the new hold before the release, so that no watcher considers their
+	// common time free in between: the two holds are the only ones that overlap in the order of the events. If the hold
+	// does not exist, is pinned, or is the one that a repeated claim returns, Claim ignores Replaces. ErrNotOwner means
+	// that it belongs to another owner.
 	//
 	// ErrUnavailable can be a *LostError: then the hold might exist.
 	//

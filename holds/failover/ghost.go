@@ -18,7 +18,8 @@ type ghost struct {
 	until     time.Time     // by this time it has expired
 }
 
-// mayHave notes that the primary might have created a hold for this claim.
+// mayHave notes that the primary might have created a hold for this claim, and ended the one that it replaces. If the
+// replaced hold turns out to live on in this process, it is copied to the primary again.
 func (l *ledger) mayHave(id string, c holds.Claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,6 +27,9 @@ func (l *ledger) mayHave(id string, c holds.Claim) {
 	maps.DeleteFunc(l.ghosts, func(_ string, g ghost) bool { return now.After(g.until) })
 	l.ghosts[id] = ghost{owner: c.Owner, untouched: max(c.MaxLife, c.TTL) - c.TTL,
 		until: now.Add(2*max(c.MaxLife, c.TTL) + carryTime)}
+	if e := l.holds[l.outer(inPrimary, c.Replaces.ID)]; e != nil {
+		e.carry = true
+	}
 }
 
 // layGhosts releases the ghosts in the primary. A ghost that has been renewed was found by its client through another

@@ -11,10 +11,12 @@ import (
 // Claim implements holds.Table.
 func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err error) {
 	late := "" // the id of the hold that the primary created after this process had switched
+	replaced := c.Replaces.ID
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		if late != "" {
 			b.ledger.mayHave(late, c)
 		}
+		c.Replaces.ID = b.ledger.inner(at, replaced)
 		h, err = live.Claim(ctx, c)
 		var lost *holds.LostError
 		switch {

@@ -77,6 +77,7 @@ func Run(t *testing.T, h Harness) {
 	part("Seat", h.seat)
 	part("Quota", h.quota)
 	part("Displace", h.displace)
+	part("Replace", h.replace)
 	part("Together", h.together)
 	part("Extend", h.extend)
 	part("Pin", h.pin)

@@ -24,8 +24,10 @@ type stream struct {
 	more   chan struct{} // closed and replaced after each read
 	events []holds.Event
 	held   map[string]holds.Event // by hold id: the EventHold of each live hold
-	ended  map[string]holds.Event
-	errs   []error
+	// the live hold that the latest new hold replaces, and the new hold; empty if there is none
+	replaced, replacing holds.Event
+	ended               map[string]holds.Event
+	errs                []error
 }
 
 func (p *proof) follow() *stream {
@@ -74,6 +76,12 @@ func (s *stream) take(batch []holds.Event, err error) {
 func (s *stream) account(e holds.Event) {
 	_, live := s.held[e.HoldID]
 	_, over := s.ended[e.HoldID]
+	if s.replaced.HoldID != "" && (e.HoldID == s.replaced.HoldID || e.SpecialistID == s.replacing.SpecialistID) {
+		if e.HoldID != s.replaced.HoldID || e.Kind != holds.EventRelease || e.Reason != holds.ReasonReleased {
+			s.fault("hold %s began before %s, which is in its way, ended", s.replacing.HoldID, s.replaced.HoldID)
+		}
+		s.replaced, s.replacing = holds.Event{}, holds.Event{}
+	}
 	switch e.Kind {
 	case holds.EventHold:
 		if live || over {
@@ -82,7 +90,10 @@ func (s *stream) account(e holds.Event) {
 		for _, other := range s.held {
 			if before := (holds.Hold{Span: other.Span,
 				Resources: other.Resources}); before.Excludes(&holds.Hold{Span: e.Span, Resources: e.Resources}) {
-				s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
+				if s.replaced.HoldID != "" {
+					s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
+				}
+				s.replaced, s.replacing = other, e // the next event must be the release of the hold that it replaces
 			}
 		}
 		s.held[e.HoldID] = e
@@ -203,6 +214,9 @@ func (s *stream) end() {
 	s.p.Helper()
 	s.stop()
 	<-s.done
+	if s.replaced.HoldID != "" {
+		s.fault("hold %s began, and %s, which is in its way, did not end", s.replacing.HoldID, s.replaced.HoldID)
+	}
 	for _, err := range s.errs {
 		s.p.Errorf("stream: %v", err)
 	}

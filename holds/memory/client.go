@@ -57,10 +57,10 @@ func (cs *clients) chain(hash uint64) **record {
 }
 
 // others counts the holds that the client of a claim would have in addition to the new one. Holds that are gone, have
-// expired, or are about to be displaced by the claim do not count.
-func (cs *clients) others(id *identity, c *holds.Claim, victims []*record, now time.Duration) (n int) {
+// expired, or are about to be replaced (old) or displaced by the claim do not count.
+func (cs *clients) others(id *identity, c *holds.Claim, old *record, victims []*record, now time.Duration) (n int) {
 	for r := *cs.chain(id.hash); r != nil; r = r.next {
-		if id.has(r) && !r.gone.Load() && r.deadline() > now &&
+		if r != old && id.has(r) && !r.gone.Load() && r.deadline() > now &&
 			!(c.Displace && (r.Conflicts(&c.Span) || slices.Contains(victims, r))) {
 			n++
 		}

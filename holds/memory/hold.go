@@ -25,11 +25,21 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	now, leave := b.enterFor(s, &c)
 	defer leave()
 
+	old, err := b.replaced(&c.Replaces)
+	if err != nil {
+		return holds.Hold{}, err
+	}
 	of := s.of(c.SpecialistID)
 	near := of.near(&c.Span)
 	if r := repeated(near, &id, &c.Span); r != nil {
 		s.extend(r, now, c.TTL)
+		if old != r {
+			b.replace(old, now)
+		}
 		return r.Hold, nil
+	}
+	if old != nil {
+		near = slices.DeleteFunc(slices.Clone(near), func(r *record) bool { return r == old })
 	}
 	if until, ok := takeSeat(near, &c); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
@@ -37,11 +47,11 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if of.busy.refuses(&c) {
 		return holds.Hold{}, holds.ErrTaken
 	}
-	resources, until, ok := b.resources.choose(&c, now.mono, nobody)
+	resources, until, ok := b.resources.choose(&c, now.mono, func(r *record) bool { return r == old })
 	if !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
-	if c.Quota > 0 && own.others(&id, &c, resources.victims, now.mono) >= c.Quota {
+	if c.Quota > 0 && own.others(&id, &c, old, resources.victims, now.mono) >= c.Quota {
 		return holds.Hold{}, holds.ErrQuota
 	}
 	if c.Displace {
@@ -54,19 +64,28 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	}
 	r := s.claim(of, &c, resources.ids, id.hash, now)
 	own.add(r)
+	b.replace(old, now)
 	return r.Hold, nil
 }
 
-// enterFor locks the shard of a claim. If the claim needs resources and displaces, it locks all shards: the holds that
-// it has to end can be in any shard.
+// enterFor locks the shards of a claim: the shard of its specialist and that of the hold that it replaces. If the claim
+// needs resources and displaces, it locks all shards: the holds that it has to end can be in any shard.
 func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
-	if len(c.Needs) == 0 {
+	at, replaces := b.placeIn(c.Replaces.ID)
+	if len(c.Needs) == 0 && !replaces {
 		return s.enter(), s.Unlock
 	}
-	b.resources.claims.Lock()
 	all := []*shard{s}
-	if c.Displace {
+	switch other := at.shard(); {
+	case c.Displace && len(c.Needs) > 0:
 		all = b.shardsOf(nil)
+	case replaces && other < s.number:
+		all = []*shard{&b.shards[other], s}
+	case replaces && other > s.number:
+		all = []*shard{s, &b.shards[other]}
+	}
+	if len(c.Needs) > 0 {
+		b.resources.claims.Lock()
 	}
 	for _, each := range all {
 		now = each.enter()
@@ -75,7 +94,36 @@ func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func())
 		for _, each := range all {
 			each.Unlock()
 		}
-		b.resources.claims.Unlock()
+		if len(c.Needs) > 0 {
+			b.resources.claims.Unlock()
+		}
+	}
+}
+
+// replaced returns the hold that a claim replaces, or nil if there is none or it is pinned. The shard of the hold is
+// locked. Error: ErrNotOwner.
+func (b *Backend) replaced(x *holds.Replaced) (*record, error) {
+	at, ok := b.placeIn(x.ID)
+	if !ok {
+		return nil, nil
+	}
+	r := b.shards[at.shard()].hold(x.ID, at)
+	if r == nil {
+		return nil, nil
+	}
+	if _, id := b.identify(x.Owner); !id.has(r) {
+		return nil, holds.ErrNotOwner
+	}
+	if r.Pinned {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// replace ends the hold that a claim has replaced, if there is one. The shard of the hold is locked.
+func (b *Backend) replace(r *record, now instant) {
+	if r != nil {
+		b.shards[r.at.shard()].release(r, now, holds.ReasonReleased)
 	}
 }
 

@@ -161,8 +161,11 @@ func (s *shard) displace(near []*record, span *holds.Span, now instant) {
 	}
 }
 
-func (s *shard) displaceOne(r *record, now instant) {
-	s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
+func (s *shard) displaceOne(r *record, now instant) { s.release(r, now, holds.ReasonDisplaced) }
+
+// release ends a hold without its client's lock.
+func (s *shard) release(r *record, now instant, reason holds.Reason) {
+	s.end(r, now, holds.EventRelease, reason)
 	s.leave(r)
 	s.b.wake.notLater(now.mono)
 }

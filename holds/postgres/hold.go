@@ -36,9 +36,9 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	id := node.NewID(time.Now())
 	args := append([]any{id, c.Owner.String()}, spanArgs(&c.Span)...)
 	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
-		c.Seats, string(needs), moving)
+		c.Seats, string(needs), moving, c.Replaces.ID, c.Replaces.Owner.String())
 	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '')
-		FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`, args)
+		FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`, args)
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
 		return h, err
 	}

@@ -16,7 +16,7 @@ var sources embed.FS
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
 // version is the version of the files in sql/. TestVersionMatchesText checks that it changes whenever they do.
-const version = 10
+const version = 11
 
 // schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers below
 // it.

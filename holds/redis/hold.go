@@ -56,11 +56,11 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 		holdKey(&c.Span),
 	}
 	keys = append(keys, bitmaps...)
-	args := make([]any, 15, 16+len(c.Seats))
+	args := make([]any, 17, 18+len(c.Seats))
 	copy(args, []any{
 		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
 		c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota,
-		c.Displace, b.booked != nil, needs, ticks,
+		c.Displace, b.booked != nil, needs, ticks, c.Replaces.ID, c.Replaces.Owner.String(),
 	})
 	for _, seat := range c.Seats {
 		args = append(args, seat)

@@ -32,14 +32,18 @@ END $$;
 -- seats     seats to try, in order
 -- needs     groups of resources, of which the claim takes one each, in the order to try: a JSON list of lists
 -- moving    ids of the appointments that the claim moves; their own time does not conflict with it
+-- replaced, replaced_owner  the hold that the claim replaces, and its owner; empty for none
 --
--- word is 'ok' with the hold, 'held' with the latest conflicting deadline, 'taken' or 'quota'.
+-- word is 'ok' with the hold, 'held' with the latest conflicting deadline, 'taken', 'quota' or 'not owner'.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
-    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, moving text[], OUT word text, OUT until bigint, OUT hold json)
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, moving text[], replaced text, replaced_owner text,
+    OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE
     at     bigint;
     h      holds_live;
+    before holds_live;
+    skip   text := '';
     chosen integer;
     spared integer := 0;
     wanted text[] := ARRAY(SELECT r FROM json_array_elements(needs) AS g, json_array_elements_text(g) AS r);
@@ -60,23 +64,37 @@ BEGIN
     LOOP
         PERFORM holds_lapse(h, at, doubt);
     END LOOP;
+    IF displace OR replaced <> '' THEN -- lock these holds, so that none is pinned or ended while this call ends it
+        PERFORM 1 FROM holds_live o WHERE o.id = replaced OR displace AND (o.specialist_id = whom OR o.resources <> '{}' AND o.resources && wanted)
+            AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
+    END IF;
+    IF replaced <> '' THEN
+        SELECT * INTO before FROM holds_live o WHERE o.id = replaced AND o.deadline > at;
+        IF FOUND AND before.owner <> replaced_owner THEN
+            word := 'not owner';
+            RETURN;
+        END IF;
+        IF FOUND AND before.pinned_until = 0 THEN
+            skip := before.id;
+        END IF;
+    END IF;
     UPDATE holds_live SET lapses_at = GREATEST(lapses_at, LEAST(at + ttl, max_expires_at)), call = made
         WHERE specialist_id = whom AND appointment_type_id = kind AND slot_start = s AND slot_end = e AND owner = own AND deadline > at
         RETURNING * INTO h;
     IF FOUND THEN
         PERFORM holds_tell('heartbeat', '', at, h);
+        IF skip <> '' AND skip <> h.id THEN
+            DELETE FROM holds_live WHERE id = skip;
+            PERFORM holds_tell('release', 'released', at, before);
+        END IF;
         word := 'ok'; hold := holds_json(h);
         RETURN;
-    END IF;
-    IF displace THEN -- lock these holds, so that none is pinned while this call displaces it
-        PERFORM 1 FROM holds_live o WHERE (o.specialist_id = whom OR o.resources <> '{}' AND o.resources && wanted)
-            AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
     END IF;
     LOOP
         -- Prefer a seat without a hold to a seat whose hold this claim would displace.
         SELECT u.seat INTO chosen FROM unnest(seats) WITH ORDINALITY AS u(seat, place)
             WHERE NOT EXISTS (SELECT 1 FROM holds_live o
-                WHERE o.specialist_id = whom AND o.deadline > at
+                WHERE o.specialist_id = whom AND o.deadline > at AND o.id <> skip
                 AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
                 AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> u.seat))
             ORDER BY u.place LIMIT 1;
@@ -91,7 +109,7 @@ BEGIN
             EXIT WHEN chosen IS NOT NULL;
         END IF;
         SELECT max(o.deadline) INTO until FROM holds_live o
-            WHERE o.specialist_id = whom AND o.deadline > at AND (o.pinned_until > 0 OR NOT displace)
+            WHERE o.specialist_id = whom AND o.deadline > at AND o.id <> skip AND (o.pinned_until > 0 OR NOT displace)
             AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
             AND (o.seat = ANY (seats) OR NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e));
         IF until IS NOT NULL THEN -- otherwise the conflicting hold ended between the two queries: try again
@@ -105,7 +123,7 @@ BEGIN
         chosen := NULL;
         SELECT u.seat INTO chosen FROM unnest(free) WITH ORDINALITY AS u(seat, place)
             WHERE NOT EXISTS (SELECT 1 FROM holds_live o
-                WHERE o.specialist_id = whom AND o.deadline > at AND (o.pinned_until > 0 OR NOT displace)
+                WHERE o.specialist_id = whom AND o.deadline > at AND o.id <> skip AND (o.pinned_until > 0 OR NOT displace)
                 AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
                 AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> u.seat))
             ORDER BY u.place LIMIT 1;
@@ -119,7 +137,7 @@ BEGIN
         -- Prefer a resource without a hold to one whose hold this claim would displace. Take no resource twice.
         LOOP
             SELECT u.r INTO pick FROM json_array_elements_text(grp) WITH ORDINALITY AS u(r, place)
-                WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at)) ORDER BY u.place LIMIT 1;
+                WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at) o WHERE o.id <> skip) ORDER BY u.place LIMIT 1;
             IF pick IS NULL AND displace THEN
                 SELECT u.r INTO pick FROM json_array_elements_text(grp) WITH ORDINALITY AS u(r, place)
                     WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at) o WHERE o.pinned_until > 0)
@@ -127,7 +145,7 @@ BEGIN
             END IF;
             EXIT WHEN pick IS NOT NULL;
             SELECT max(o.deadline), count(*) INTO until, spared FROM json_array_elements_text(grp) AS r, holds_taking(r, s, e, bs, be, at) o
-                WHERE r <> ALL (taken) AND (o.pinned_until > 0 OR NOT displace);
+                WHERE r <> ALL (taken) AND o.id <> skip AND (o.pinned_until > 0 OR NOT displace);
             IF spared > 0 OR NOT EXISTS (SELECT 1 FROM json_array_elements_text(grp) AS r WHERE r <> ALL (taken)) THEN
                 word := 'held';
                 until := COALESCE(until, 0);
@@ -136,20 +154,20 @@ BEGIN
         END LOOP;
         taken := taken || pick;
         IF displace THEN
-            gone := gone || ARRAY(SELECT o.id FROM holds_taking(pick, s, e, bs, be, at) o);
+            gone := gone || ARRAY(SELECT o.id FROM holds_taking(pick, s, e, bs, be, at) o WHERE o.id <> skip);
         END IF;
     END LOOP;
     until := 0;
     spared := 0;
     IF displace THEN
         gone := gone || ARRAY(SELECT o.id FROM holds_live o
-            WHERE o.specialist_id = whom AND o.deadline > at
+            WHERE o.specialist_id = whom AND o.deadline > at AND o.id <> skip
             AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
             AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen));
     END IF;
     IF quota > 0 THEN
-        IF displace THEN
-            SELECT count(*) INTO spared FROM holds_live o WHERE o.id = ANY (gone) AND o.owner = own;
+        IF displace OR skip <> '' THEN
+            SELECT count(*) INTO spared FROM holds_live o WHERE (o.id = ANY (gone) OR o.id = skip) AND o.owner = own;
         END IF;
         IF (SELECT count(*) FROM holds_live o WHERE o.owner = own AND o.deadline > at) - spared >= quota THEN
             word := 'quota';
@@ -169,8 +187,20 @@ BEGIN
         VALUES (made, own, kind, whom, s, e, bs, be, chosen, at + ttl, at + GREATEST(longest, ttl), GREATEST(longest, ttl), made, taken)
         RETURNING * INTO h;
     PERFORM holds_tell('hold', '', at, h);
+    IF skip <> '' THEN
+        DELETE FROM holds_live WHERE id = skip;
+        PERFORM holds_tell('release', 'released', at, before);
+    END IF;
     word := 'ok'; hold := holds_json(h);
 END $$;
+
+-- For programs of versions 9 and 10, whose claims replace no hold.
+CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, moving text[], OUT word text, OUT until bigint, OUT hold json)
+LANGUAGE sql AS $$
+    SELECT c.word, c.until, c.hold
+    FROM holds_claim(made, own, kind, whom, s, e, bs, be, ttl, longest, quota, displace, doubt, seats, needs, moving, ''::text, ''::text) AS c
+$$;
 
 -- For programs of version 8, whose claims have no appointments to move and no word for booked time.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,

@@ -18,9 +18,12 @@
 -- ARGV[14]  groups of resources in the order to try, a JSON list of lists, or empty: the claim takes one resource of each group
 -- ARGV[15]  the ticks to check, without those of the appointments that are moved: for each bitmap in turn, a list of numbers separated by
 --           spaces; the lists are separated by commas
--- ARGV[16…] seats to try, in order
+-- ARGV[16]  id of the hold that this claim replaces, empty for none
+-- ARGV[17]  its owner
+-- ARGV[18…] seats to try, in order
 --
--- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest conflicting deadline}, {'taken'} or {'quota'}.
+-- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest conflicting deadline}, {'taken'}, {'quota'} or
+-- {'not owner'}.
 
 local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -30,24 +33,47 @@ local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[
 local near = meeting(KEYS[1], slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
 for _, h in ipairs(near) do h.group = h.appointmentTypeId == kind and h.slotStart == slotStart and h.slotEnd == slotEnd end
 
+local old, why = nil, nil
+if ARGV[16] ~= '' then old, why = find(ARGV[16], ARGV[17], now) end
+if why == 'not owner' then return {why} end
+if old and old.pinnedUntil > 0 then old = nil end
+
+-- erase removes a hold from all its keys.
+local function erase(h, text)
+  local key = redis.call('GET', 'hold-id:' .. h.id)
+  if key then redis.call('DEL', key, 'hold-id:' .. h.id) end
+  unindex(h, text)
+end
+-- replaced publishes the end of the replaced hold, after the event of the new one.
+local function replaced()
+  if old then publish('release', 'released', now, old, deadline(old)) end
+end
+
 for _, h in ipairs(near) do
   if h.group and h.owner == owner then
     local own = find(h.id, owner, now)
     if own then
       own.call = id
       extend(own, tonumber(ARGV[9]), now)
+      if old and old.id ~= own.id then
+        erase(old, member(old))
+        replaced()
+      end
       return {'own', value(own)}
     end
   end
 end
 
+-- counts reports whether a hold is in the way: the one that this claim replaces is not.
+local function counts(h, pinnedOnly) return not (old and h.id == old.id) and (h.pinned or not pinnedOnly) end
+
 -- take returns the first free seat, or nil and the latest deadline of the conflicting holds.
 local function take(pinnedOnly)
   local latest = 0
-  for i = 16, #ARGV do
+  for i = 18, #ARGV do
     local seat, free = tonumber(ARGV[i]), true
     for _, h in ipairs(near) do
-      if not (pinnedOnly and not h.pinned) and not (h.group and h.seat ~= seat) then
+      if counts(h, pinnedOnly) and not (h.group and h.seat ~= seat) then
         free = false
         latest = math.max(latest, h.at)
       end
@@ -71,6 +97,10 @@ for list in string.gmatch(ARGV[15] .. ',', '([^,]*),') do
 end
 
 local displaced, spared, known = {}, 0, {}
+if old then
+  known[old.id] = true
+  if old.owner == owner then spared = 1 end
+end
 local function displaces(h)
   if known[h.id] then return end
   known[h.id] = true
@@ -92,7 +122,7 @@ local function pick(group, pinnedOnly)
     if not used[r] then
       local free, there = true, meeting('specialist:' .. r .. ':holds', slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
       for _, h in ipairs(there) do
-        if not (pinnedOnly and not h.pinned) then
+        if counts(h, pinnedOnly) then
           free = false
           latest = math.max(latest, h.at)
         end
@@ -117,11 +147,10 @@ local quota = tonumber(ARGV[11])
 if quota > 0 and redis.call('ZCOUNT', KEYS[2], '(' .. now, '+inf') - spared >= quota then return {'quota'} end
 
 for _, h in ipairs(displaced) do
-  local key = redis.call('GET', 'hold-id:' .. h.id)
-  if key then redis.call('DEL', key, 'hold-id:' .. h.id) end
-  unindex(h, h.text)
+  erase(h, h.text)
   publish('release', 'displaced', now, h, h.at)
 end
+if old then erase(old, member(old)) end
 
 local life = math.max(tonumber(ARGV[10]), tonumber(ARGV[9]))
 local h = {
@@ -132,4 +161,5 @@ local h = {
 if seat > 0 then h.key = string.format('%s:%.0f', KEYS[3], seat) end
 save(h)
 publish('hold', '', now, h, h.lapsesAt)
+replaced()
 return {'new', seat, h.lapsesAt, h.maxExpiresAt, h.resources}
