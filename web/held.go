@@ -86,13 +86,17 @@ func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, en
 	return h.count(key, most, id, end)
 }
 
-// hasRoom reports whether admit would accept another hold. It counts nothing.
-func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, now time.Time) bool {
+// hasRoom reports whether admit would accept another hold that replaces the hold with the id instead, if that is in the
+// group. It counts nothing.
+func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, instead string, now time.Time) bool {
 	if h == nil {
 		return true
 	}
 	h.mu.Lock()
 	g := h.all[key]
+	if g != nil && !g.ends[instead].IsZero() {
+		most++
+	}
 	full := g != nil && len(g.ends) >= most
 	ask := full && now.Sub(g.looked) >= time.Second // limits the checks to one per second
 	if ask {
@@ -107,6 +111,15 @@ func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, now time.Ti
 	defer h.mu.Unlock()
 	g = h.all[key]
 	return g == nil || len(g.ends) < most
+}
+
+// drop removes a hold that has ended from a group.
+func (h *holdLimit[K]) drop(key K, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g := h.all[key]; g != nil {
+		delete(g.ends, id)
+	}
 }
 
 // size returns the number of known holds of a group.
@@ -223,8 +236,9 @@ var (
 	)
 )
 
-// holdLimit returns booking.HoldRequest.Limit for the caller, or nil if no limit applies.
-func (s *Server) holdLimit(c *call) func(*holds.Span) error {
+// holdLimit returns booking.HoldRequest.Limit for the caller, or nil if no limit applies. instead is the id of the hold
+// that the new one replaces, or empty.
+func (s *Server) holdLimit(c *call, instead string) func(*holds.Span) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil
 	}
@@ -233,16 +247,16 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 			from := network(address)
 			day, week := s.engine.Booking.RoomAround(span)
 			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, false, day.Period}, s.limits.shareOf(day),
-				c.started) {
+				instead, c.started) {
 				return errShareOfDay.again(10 * time.Second)
 			}
 			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, true, week.Period},
-				s.limits.shareOf(week), c.started) {
+				s.limits.shareOf(week), instead, c.started) {
 				return errShareOfWeek.again(10 * time.Second)
 			}
 		}
 		if !s.byDay.hasRoom(c.ctx(), heldDay{span.SpecialistID, span.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay,
-			c.started) {
+			instead, c.started) {
 			return errHoldsOfDay.again(10 * time.Second)
 		}
 		return nil
@@ -252,7 +266,7 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 // mayHold returns booking.TimeslotsRequest.MayHold for the caller, or nil if no limit applies. The returned function
 // caches its result for each specialist and day of the listing.
 func (s *Server) mayHold(c *call) func(*holds.Span) bool {
-	limit := s.holdLimit(c)
+	limit := s.holdLimit(c, "")
 	if limit == nil {
 		return nil
 	}
@@ -279,10 +293,14 @@ func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	}
 }
 
-// admitHold counts a public hold. If there are too many, it releases the hold and returns an error.
-func (s *Server) admitHold(c *call, h *holds.Hold) error {
+// admitHold counts a public hold, and no longer counts the hold with the id instead, which it has replaced. If there are
+// too many, it releases the hold and returns an error.
+func (s *Server) admitHold(c *call, h *holds.Hold, instead string) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil
+	}
+	if instead != "" {
+		s.dropHeld(c, h, instead)
 	}
 	refusal, ok := s.tooManyHeld(c, h)
 	if ok {
@@ -292,6 +310,21 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 		return err
 	}
 	return refusal.again(10 * time.Second)
+}
+
+// dropHeld no longer counts the hold with the id instead in the limits for h, which has replaced it.
+func (s *Server) dropHeld(c *call, h *holds.Hold, instead string) {
+	if _, live := s.engine.Booking.HoldEnd(c.ctx(), instead); live {
+		return
+	}
+	if address := s.address(c.r); address.IsValid() {
+		from := network(address)
+		day, week := s.engine.Booking.RoomAround(&h.Span)
+		s.byAddress.drop(from, instead)
+		s.byShare.drop(heldShare{from, h.SpecialistID, false, day.Period}, instead)
+		s.byShare.drop(heldShare{from, h.SpecialistID, true, week.Period}, instead)
+	}
+	s.byDay.drop(heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400}, instead)
 }
 
 // tooManyHeld counts a hold in every limit. If a limit is reached, it returns the refusal and false.

@@ -49,6 +49,7 @@ type createHoldBody struct {
 	TTLSeconds        *int   `json:"ttlSeconds"`
 	Displace          bool   `json:"displace"`    // desk only
 	IgnoreHours       bool   `json:"ignoreHours"` // desk only
+	Instead           string `json:"instead"`     // the id of the client's hold that the new one replaces
 }
 
 func (s *Server) createHold(c *call, b *createHoldBody) error {
@@ -81,20 +82,20 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 		}
 		h, err = s.engine.Group.Visit.Hold(c.ctx(), group.HoldRequest{
 			AppointmentTypeIDs: []string{b.AppointmentTypeID}, SlotStart: start, SpecialistID: b.SpecialistID,
-			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
-			Limit: s.holdLimit(c),
+			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Replaces: b.Instead,
+			Moving: moving, Limit: s.holdLimit(c, b.Instead),
 		})
 	} else {
 		h, err = s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
 			AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place,
-			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
-			Limit: s.holdLimit(c),
+			Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Replaces: b.Instead,
+			Moving: moving, Limit: s.holdLimit(c, b.Instead),
 		})
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.admitHold(c, &h); err != nil {
+	if err := s.admitHold(c, &h, b.Instead); err != nil {
 		return err
 	}
 	said := holdOf(&h, time.Now())

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"holdfast/web"
 )
 
 // These tests check how a slot is held: the responses, and every refusal.
@@ -112,6 +114,34 @@ func TestHoldRefusesInvalidRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHoldReplacesOwnHold: a client changes to a time that overlaps its hold. If another client has the rest of that time,
+// the client keeps its hold. A client cannot end the hold of another one.
+func TestHoldReplacesOwnHold(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 3, HoldsPerDay: 3}))
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"slotStepMinutes": 15}, asAdmin).want(200)
+	ada := func(more map[string]any) map[string]any {
+		more["specialistId"] = "ada"
+		return more
+	}
+	old := h.hold(1, "checkup", h.at(0), ada(map[string]any{})).want(201).text("holdId")
+	rest := h.hold(2, "checkup", h.at(30), ada(map[string]any{})).want(201).text("holdId")
+	extend := map[string]any{"holdId": old, "clientId": client(1)}
+	h.hold(1, "checkup", h.at(15), ada(map[string]any{"instead": old})).problem(409, "slot_held")
+	h.do("PATCH", "/v1/holds", extend).want(200)
+	h.hold(2, "checkup", h.at(120), ada(map[string]any{"instead": old})).problem(403, "not_owner")
+	h.do("PATCH", "/v1/holds", extend).want(200)
+
+	h.do("DELETE", "/v1/holds", map[string]any{"holdId": rest, "clientId": client(2)}).want(200)
+	replaced := h.hold(1, "checkup", h.at(15), ada(map[string]any{"instead": old})).want(201).text("holdId")
+	h.do("PATCH", "/v1/holds", extend).problem(410, "hold_expired")
+
+	// The limits count the new hold in place of the old one.
+	h.hold(2, "checkup", h.at(60), ada(map[string]any{})).want(201)
+	h.hold(3, "checkup", h.at(90), ada(map[string]any{})).want(201)
+	h.hold(4, "checkup", h.at(120), ada(map[string]any{})).problem(429, "rate_limited")
+	h.hold(1, "checkup", h.at(120), ada(map[string]any{"instead": replaced})).want(201)
 }
 
 func TestHoldIsExtendedAndReleased(t *testing.T) {

@@ -64,7 +64,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	}
 	r.Once = c.answering(render)
 	from := request.Visitor{Unlimited: !s.options.RateLimit || r.Source == store.SourceAgent,
-		AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
+		AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h, "") }}
 	if address := s.address(c.r); address.IsValid() {
 		from.Network = network(address)
 	}

@@ -50,13 +50,13 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	if err := s.visible(c, b.AppointmentTypeID); err != nil {
 		return err
 	}
-	r.Limit = s.holdLimit(c)
+	r.Limit = s.holdLimit(c, "")
 	x, err := s.engine.Booking.Select(c.ctx(), r)
 	if err != nil {
 		return err
 	}
 	if x.Hold != nil {
-		if err := s.admitHold(c, x.Hold); err != nil {
+		if err := s.admitHold(c, x.Hold, ""); err != nil {
 			return err
 		}
 	}

@@ -483,6 +483,32 @@ func TestUndoneAbsenceKeepsEarlierProposal(t *testing.T) {
 	}
 }
 
+// TestNewAbsenceProposesOverlappingTime: a second absence replaces the first within seconds, and its proposal overlaps
+// the time that the first one held.
+func TestNewAbsenceProposesOverlappingTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, a, _ := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+		o := proposal(c, a)
+		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) {
+			x.SlotStepMinutes = x.DurationMinutes / 2
+		}); err != nil {
+			t.Fatal(err)
+		}
+		at := o.SlotStart.Add(o.SlotEnd.Sub(o.SlotStart) / 2)
+		away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-2 * time.Hour), End: c.Start.Add(10 * time.Hour)}
+		create(c, away, []absence.Choice{{AppointmentID: a.ID, By: store.DisplacedAsk, SpecialistID: o.SpecialistID,
+			Start: at}})
+		if is := proposal(c, a); !is.SlotStart.Equal(at) {
+			t.Errorf("proposed is %+v, want %v", is, at)
+		}
+		list, err := c.Holds.List(t.Context(), o.SpecialistID)
+		if err != nil || len(list) != 1 || !list[0].SlotStart.Equal(at) {
+			t.Errorf("got holds %+v, %v; want just the proposed time", list, err)
+		}
+	})
+}
+
 // TestUndoAfterOneMoveWasUndone: the desk undoes the move of one appointment, and then the whole absence.
 func TestUndoAfterOneMoveWasUndone(t *testing.T) {
 	t.Parallel()

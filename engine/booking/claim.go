@@ -124,13 +124,20 @@ func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.
 }
 
 // Claim holds one of several offers for one start time. It tries the assigned offer first and, if that claim fails, the
-// next one. A client that already holds this slot gets the same hold again. c contains the owner, the lifetimes and the
-// quota.
+// next one. A client that already holds this slot gets the same hold again. c contains the owner, the lifetimes, the
+// quota and the hold to replace. If Claim fails, that hold still exists, perhaps with another id.
 //
 // Errors: *holds.HeldError for the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
 // state.
 func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (holds.Hold, error) {
 	var held *holds.HeldError
+	var old holds.Hold
+	if c.Replaces.ID != "" {
+		var err error
+		if old, err = bk.holds.Hold(ctx, c.Replaces.ID); err != nil && !errors.Is(err, holds.ErrNotFound) {
+			return holds.Hold{}, err
+		}
+	}
 	own := ""
 	if len(offers) > 1 {
 		own = bk.ownHold(ctx, offers, c.Owner)
@@ -153,6 +160,10 @@ func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (ho
 		case err != nil:
 			return holds.Hold{}, err
 		case o.isBookedSince(ctx, &h):
+			if old.ID != "" && h.ID != old.ID {
+				old = bk.swapBack(ctx, &h, &old, c.Moving)
+				c.Replaces.ID = old.ID
+			}
 			bk.Release(ctx, h, holds.ReasonConflict)
 			left = withoutSeats(left, h.Span)
 		default:
@@ -163,6 +174,25 @@ func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (ho
 		return holds.Hold{}, store.ErrSlotTaken
 	}
 	return holds.Hold{}, held
+}
+
+// swapBack claims a hold again that the hold h replaced, in one step: for the same owner and the remaining time. The
+// result has a new id; it has none if another client has taken the time since then. A request that names the old id and
+// the start time can still book it.
+func (bk *Booking) swapBack(ctx context.Context, h, old *holds.Hold, moving []holds.Booked) holds.Hold {
+	c := holds.Claim{Span: old.Span, Owner: old.Owner, Seats: []int{old.Seat}, TTL: time.Until(old.ExpiresAt),
+		MaxLife: time.Until(old.MaxExpiresAt), Moving: moving, Replaces: holds.Replaced{ID: h.ID, Owner: h.Owner}}
+	for _, id := range old.Resources.List() {
+		c.Needs = append(c.Needs, []string{id})
+	}
+	if c.TTL <= 0 {
+		return holds.Hold{}
+	}
+	again, err := bk.holds.Claim(context.WithoutCancel(ctx), c)
+	if err != nil {
+		bk.log.Warn("failed to restore a replaced hold after a conflict", "error", err)
+	}
+	return again
 }
 
 // pick returns the index of the specialist's offer, or of the assigned one if no specialist is named.

@@ -27,6 +27,9 @@ type HoldRequest struct {
 	TTL               time.Duration // 0 means the type's hold TTL
 	Displace          bool          // staff: displace another client's hold and notify its owner
 	IgnoreHours       bool          // staff: also outside the opening times
+	// Replaces is the id of one of the same client's holds that the new hold replaces. If the new time is not free, the
+	// client keeps the old hold.
+	Replaces string
 	// Moving is the confirmed appointment that this hold will move, opened by its manage link. Its own time counts as
 	// free, and the cooldown does not apply.
 	Moving *store.Appointment
@@ -45,7 +48,7 @@ func (r *HoldRequest) moves() bool {
 // specialist, until a claim succeeds or no specialist is left.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
-// *CooldownError.
+// *CooldownError, holds.ErrNotOwner (for Replaces).
 func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	h, err := bk.hold(ctx, r)
 	if bk.CountRefusal(ActHold, err); err == nil {
@@ -90,6 +93,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
 	h, err := bk.Claim(ctx, offers, holds.Claim{
 		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
+		Replaces: holds.Replaced{ID: r.Replaces, Owner: r.Client.Owner()},
 	})
 	if err == nil {
 		bk.KnowHold(h.ID, &h.Span, h.Owner)
@@ -128,6 +132,9 @@ func (r *HoldRequest) validate() error {
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
 	if r.SpecialistID != "" {
 		record.CheckID(&m, "specialistId", r.SpecialistID)
+	}
+	if r.Replaces != "" {
+		record.CheckID(&m, "instead", r.Replaces)
 	}
 	record.CheckClient(&m, r.Client)
 	record.CheckStart(&m, r.SlotStart)

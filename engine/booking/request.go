@@ -35,35 +35,32 @@ type RequestedSlot struct {
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
 func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner,
 	until time.Time) (holds.Hold, error) {
-	return bk.holdForRequest(ctx, w, owner, until, false)
+	return bk.holdForRequest(ctx, w, owner, until, holds.Replaced{})
 }
 
-// HoldInstead is HoldForRequest for a slot that may overlap the request's current hold, whose owner is current. If that
-// hold is the only one in the way, the new hold replaces it in one step. A client who claims the rest of the slot
-// between the check and that step loses the hold, as to staff who displace it. HoldInstead does not replace holds of
-// types that need rooms, because the claim could then also displace another client's hold of a room.
+// HoldInstead is HoldForRequest for a slot that may overlap another hold of the same request or offer: the hold of
+// current with the specialist of. If that hold is in the way, the new hold replaces it in one step. If
+// another client holds the rest of the slot, current keeps its hold. A hold that is not in the way stays.
 //
 // Errors: those of HoldForRequest.
-func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner,
+func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner, of string,
 	until time.Time) (holds.Hold, error) {
 	h, err := bk.HoldForRequest(ctx, w, owner, until)
-	t := bk.clinic.Current().Types[w.AppointmentTypeID]
-	if !errors.As(err, new(*holds.HeldError)) || t == nil || len(t.Needs) > 0 {
+	if !errors.As(err, new(*holds.HeldError)) || current.IsZero() {
 		return h, err
 	}
-	list, failed := bk.holds.List(ctx, w.SpecialistID)
-	if failed != nil {
+	old, failed := bk.RequestHold(ctx, of, current)
+	switch {
+	case errors.Is(failed, holds.ErrNotFound):
+		return h, err
+	case failed != nil:
 		return h, failed
 	}
-	span := availability.SpanOf(WithLength(t, w.Length), w.SpecialistID, w.Start)
-	if slices.ContainsFunc(list, func(o holds.Hold) bool { return o.Conflicts(&span) && !o.Owner.Is(current) }) {
-		return h, err
-	}
-	return bk.holdForRequest(ctx, w, owner, until, true)
+	return bk.holdForRequest(ctx, w, owner, until, holds.Replaced{ID: old.ID, Owner: current})
 }
 
 func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner, until time.Time,
-	displace bool) (holds.Hold, error) {
+	replaces holds.Replaced) (holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[w.AppointmentTypeID]
 	if !ok {
@@ -82,7 +79,7 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 	}
 	ttl := max(time.Until(until), time.Second)
 	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension,
-		Displace: displace})
+		Replaces: replaces})
 }
 
 // RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (CheckHeldRooms), it releases

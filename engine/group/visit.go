@@ -47,6 +47,9 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
 	record.CheckStart(&m, r.SlotStart)
+	if r.Replaces != "" {
+		record.CheckID(&m, "instead", r.Replaces)
+	}
 	if r.TTL != 0 && (r.TTL < booking.MinHoldTTL || r.TTL > clinic.MaxHoldTTL) {
 		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
 	}
@@ -73,23 +76,13 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	var replaced holds.Hold
-	if r.Replaces != "" {
-		if replaced, err = v.replace(ctx, &r); err != nil {
-			return holds.Hold{}, err
-		}
-	}
 	ttl, maxLife := r.TTL, time.Duration(w.MaxHoldSeconds)*time.Second
 	if ttl == 0 {
 		ttl = time.Duration(w.HoldTTLSeconds) * time.Second
 	}
 	c := holds.Claim{Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: w.HoldQuota,
-		Displace: r.Displace}
-	h, err := v.claim(ctx, k, &free, r.SlotStart, c)
-	if err != nil && replaced.ID != "" {
-		v.restore(ctx, &replaced)
-	}
-	return h, err
+		Displace: r.Displace, Replaces: holds.Replaced{ID: r.Replaces, Owner: r.Client.Owner()}}
+	return v.claim(ctx, k, &free, r.SlotStart, c)
 }
 
 // slotToHold returns the slot of a hold, and adds the members that the hold will move to rule.
@@ -128,36 +121,6 @@ func (v *Visit) withinLimit(ctx context.Context, k *known, ids []string, r *Hold
 		left = append(left, offers[i].SpecialistID)
 	}
 	return left, err
-}
-
-// replace releases the hold that a visit's hold replaces, and returns it. If that hold has expired, the result has no
-// id.
-func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
-	h, err := v.holds.Hold(ctx, r.Replaces)
-	if errors.Is(err, holds.ErrNotFound) {
-		return holds.Hold{}, nil
-	}
-	if err != nil {
-		return holds.Hold{}, err
-	}
-	there, err := v.holds.Release(ctx, r.Replaces, r.Client.Owner(), holds.ReasonReleased)
-	if err != nil || !there {
-		return holds.Hold{}, err
-	}
-	return h, nil
-}
-
-// restore reclaims a hold that was released for a visit whose claim then failed, for the same owner and the remaining
-// time. The new hold has a new id. A request that names the old id and the start time can still book it.
-func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
-	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt),
-		MaxLife: time.Until(h.MaxExpiresAt)}
-	for _, id := range h.Resources.List() {
-		c.Needs = append(c.Needs, []string{id})
-	}
-	if c.TTL > 0 {
-		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // an error means that another client has the time
-	}
 }
 
 // Person is one of the people in a visit.

@@ -14,8 +14,9 @@ import (
 
 // Propose assigns another time to an open request. The patient accepts or declines that time with the request's link.
 // Propose holds the new time before it changes the request, and releases the old hold only after that, so a conflict
-// changes nothing. If the two times overlap, the new hold replaces the old one. The request then expires like a new one. An empty specialistID means the request's specialist. A
-// second proposal replaces the first one. The patient gets an email and, with their consent, a text message.
+// changes nothing. If the two times overlap, the new hold replaces the old one in one step. The request then expires
+// like a new one. An empty specialistID means the request's specialist. A second proposal replaces the first one. The
+// patient gets an email and, with their consent, a text message.
 //
 // Errors: store.ErrNotFound, *LapsedError, *ValidationError, and those of booking.HoldInstead.
 func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start time.Time, actor record.Actor,
@@ -49,9 +50,8 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	h, err := rq.booking.HoldInstead(ctx, booking.RequestedSlot{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: start,
 		Length: old.SlotEnd.Sub(old.SlotStart),
-	}, owner, record.SpelledOwner(old.HoldOwner), until)
+	}, owner, record.SpelledOwner(old.HoldOwner), old.SpecialistID, until)
 	if err != nil {
-		rq.keepHold(context.WithoutCancel(ctx), &old) // HoldInstead may have displaced it
 		return old, err
 	}
 	if r.WantedStart.IsZero() {
@@ -74,8 +74,7 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 		return once.Remember(ctx, tx, r, now)
 	})
 	if err != nil {
-		rq.booking.Release(ctx, h, holds.ReasonReleased)
-		rq.keepHold(context.WithoutCancel(ctx), &old)
+		rq.keepHold(context.WithoutCancel(ctx), &old, &h)
 		return old, err
 	}
 	rq.outbound.Enqueue(notices...)
@@ -83,10 +82,22 @@ func (rq *Requests) Propose(ctx context.Context, id, specialistID string, start 
 	return r, nil
 }
 
-// keepHold restores the hold of a request after a failed proposal, unless the request has been closed or has another
+// keepHold restores the hold of a request after a failed proposal and ends the hold of the proposed time. It does both
+// in one step if the two times overlap. It does not restore the hold of a request that has been closed or has another
 // hold since it was read as old.
-func (rq *Requests) keepHold(ctx context.Context, old *store.BookingRequest) {
-	rq.restoreHold(ctx, old)
+func (rq *Requests) keepHold(ctx context.Context, old *store.BookingRequest, proposed *holds.Hold) {
+	owner := record.SpelledOwner(old.HoldOwner)
+	_, err := rq.booking.RequestHold(ctx, old.SpecialistID, owner)
+	if errors.Is(err, holds.ErrNotFound) {
+		_, err = rq.booking.HoldInstead(ctx, booking.RequestedSlot{
+			AppointmentTypeID: old.AppointmentTypeID, SpecialistID: old.SpecialistID, Start: old.SlotStart,
+			Length: old.SlotEnd.Sub(old.SlotStart),
+		}, owner, proposed.Owner, proposed.SpecialistID, old.ExpiresAt)
+	}
+	if err != nil {
+		rq.log.Warn("failed to restore the hold of a booking request", "request", old.ID, "error", err)
+	}
+	rq.booking.Release(ctx, *proposed, holds.ReasonReleased)
 	// Check afterwards: a change before the check is seen, and a later change releases the restored hold itself.
 	now, err := rq.Get(ctx, old.ID)
 	if errors.Is(err, store.ErrNotFound) ||

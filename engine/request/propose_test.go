@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/request"
 	"holdfast/holds"
@@ -75,6 +76,49 @@ func TestProposalCanOverlapRequestedTime(t *testing.T) {
 	a, err := c.Request.Confirm(context.Background(), r.ID, sooner, "manage", nil)
 	if err != nil || !a.SlotStart.Equal(sooner) {
 		t.Errorf("got %v, %v; want it booked at the proposed time", a.SlotStart, err)
+	}
+}
+
+// rival is a live state in which another client claims a time directly before the second of the next claims.
+type rival struct {
+	holds.Backend
+	wanted *holds.Claim
+	claims int
+}
+
+func (r *rival) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
+	if r.wanted != nil {
+		if r.claims++; r.claims == 2 {
+			theirs := *r.wanted
+			r.wanted = nil
+			if _, err := r.Backend.Claim(ctx, theirs); err != nil {
+				return holds.Hold{}, err
+			}
+		}
+	}
+	return r.Backend.Claim(ctx, c)
+}
+
+// TestProposalNeverTakesClaimedTime: another client claims the rest of the proposed time after the server has found that
+// only the request's own hold is in the way. The proposal is refused, and both clients keep their holds.
+func TestProposalNeverTakesClaimedTime(t *testing.T) {
+	t.Parallel()
+	live := &rival{}
+	c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { live.Backend, o.Holds = o.Holds, live })
+	approved(c)
+	r := asks(c, 1, c.Start)
+	length := r.SlotEnd.Sub(r.SlotStart)
+	rest := holds.Span{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID,
+		SlotStart: c.Start.Add(length), SlotEnd: c.Start.Add(2 * length)}
+	rest.BusyStart, rest.BusyEnd = rest.SlotStart, rest.SlotEnd
+	theirs := enginetest.Client(2).Owner()
+	live.wanted = &holds.Claim{Span: rest, Owner: theirs, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute}
+	if _, err := propose(c, r, c.Start.Add(length/2)); !errors.As(err, new(*holds.HeldError)) {
+		t.Errorf("got %v, want a *HeldError", err)
+	}
+	list, err := live.List(t.Context(), r.SpecialistID)
+	if err != nil || len(list) != 2 || list[0].Owner.String() != r.HoldOwner || !list[1].Owner.Is(theirs) {
+		t.Errorf("got %+v, %v; want the holds of the request and of the other client", list, err)
 	}
 }
 

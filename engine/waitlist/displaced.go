@@ -79,7 +79,7 @@ func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string
 // may have received that proposal, it ends only once the new absence can no longer be undone.
 //
 // Errors: record.ErrNotConfirmed, message.ErrNoMail (to ask a patient who cannot get emails), and those of
-// booking.HoldForRequest.
+// booking.HoldInstead.
 func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	a, now := &d.Appointment, record.Now()
 	before, err := w.Store.DisplacedEntries(ctx, "", a.ID)
@@ -97,9 +97,13 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)
 	}
 	owner := record.NewOwner()
-	h, err := w.Booking.HoldForRequest(ctx, booking.RequestedSlot{
+	old, err := w.replacedOffer(ctx, before, now)
+	if err != nil {
+		return err
+	}
+	h, err := w.Booking.HoldInstead(ctx, booking.RequestedSlot{
 		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: d.SpecialistID, Start: d.Start,
-	}, owner, d.Until.Add(passing))
+	}, owner, record.SpelledOwner(old.HoldOwner), old.SpecialistID, d.Until.Add(passing))
 	if err != nil {
 		return err
 	}
@@ -110,12 +114,53 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	}
 	err = w.writeDisplaced(ctx, &e, &o, before, d.Actor)
 	if err != nil {
-		w.Booking.Release(ctx, h, holds.ReasonReleased)
+		w.keepOffer(context.WithoutCancel(ctx), &old, &h)
 	}
 	if errors.Is(err, store.ErrDuplicate) {
 		err = store.ErrSlotTaken // offered to another patient
 	}
 	return err
+}
+
+// endsNow reports whether a new absence ends the entry of an earlier one immediately, because its patient has not been
+// asked yet. Otherwise a round ends the entry: see isReplaced.
+func endsNow(e *store.WaitlistEntry, now time.Time) bool {
+	return e.EndedAt.IsZero() && now.Sub(e.CreatedAt) < quiet
+}
+
+// replacedOffer returns the open offer of the earlier entries that a new absence ends immediately, or the zero offer.
+func (w *Waitlist) replacedOffer(ctx context.Context, before []store.WaitlistEntry,
+	now time.Time) (store.WaitlistOffer, error) {
+	for i := range before {
+		if !endsNow(&before[i], now) {
+			continue
+		}
+		offers, err := w.Store.WaitlistOffers(ctx, before[i].ID)
+		if err != nil {
+			return store.WaitlistOffer{}, err
+		}
+		for _, o := range offers {
+			if o.Status == store.OfferOpen {
+				return o, nil
+			}
+		}
+	}
+	return store.WaitlistOffer{}, nil
+}
+
+// keepOffer holds the time of an open offer again after a new proposal that replaced its hold was not written, and ends
+// the hold of the new one.
+func (w *Waitlist) keepOffer(ctx context.Context, old *store.WaitlistOffer, proposed *holds.Hold) {
+	if old.ID != "" {
+		_, err := w.Booking.HoldInstead(ctx, booking.RequestedSlot{
+			AppointmentTypeID: old.AppointmentTypeID, SpecialistID: old.SpecialistID, Start: old.SlotStart,
+			Length: old.SlotEnd.Sub(old.SlotStart),
+		}, record.SpelledOwner(old.HoldOwner), proposed.Owner, proposed.SpecialistID, old.ExpiresAt.Add(passing))
+		if err != nil {
+			w.Logger.Warn("failed to restore the hold of a proposal", "offer", old.ID, "error", err)
+		}
+	}
+	w.Booking.Release(ctx, *proposed, holds.ReasonReleased)
 }
 
 // writeDisplaced writes the entry for a displaced appointment, its offer if there is one, and its email. before
@@ -135,8 +180,8 @@ func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o
 			return record.ErrNotConfirmed
 		}
 		for i := range before {
-			if !before[i].EndedAt.IsZero() || now.Sub(before[i].CreatedAt) >= quiet {
-				continue // a round ends it: see isReplaced
+			if !endsNow(&before[i], now) {
+				continue
 			}
 			ended, err := w.dropEntry(ctx, tx, &before[i], store.WaitlistRemoved, actor, now)
 			if err != nil {

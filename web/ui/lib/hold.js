@@ -195,18 +195,13 @@ export function createHold(manage) {
     }
     const own = beats(old) ? old.holdId : ''
     send({ type: 'claim', slot: wanted })
-    let problem = await take()
-    // Release the hold that the new one replaces. The old hold can also block the new time if the two overlap; then
-    // claim again after the release.
-    if (own && own !== store.get().holdId) {
-      await drop(own)
-      if (problem?.code === 'slot_held') problem = await take()
-    }
+    const problem = await take(own)
     if (problem) send({ type: 'refused', problem })
     return store.get()
   }
-  // take claims the time in the state, and returns the problem if there is one.
-  async function take() {
+  // take claims the time in the state in place of the hold `instead`, and returns the problem if there is one. The
+  // server replaces that hold in one step, even if the two times overlap. If it refuses, take releases that hold.
+  async function take(instead) {
     const s = store.get()
     try {
       const answer = await post(
@@ -218,6 +213,7 @@ export function createHold(manage) {
           ttlSeconds,
           ...(s.asked && { specialistId: s.asked }),
           ...(s.place && { place: s.place }),
+          ...(instead && { instead }),
         },
         { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } },
       )
@@ -226,6 +222,7 @@ export function createHold(manage) {
       if (now.start !== s.start || now.phase !== s.phase) drop(answer.holdId)
       else send({ type: 'claimed', hold: held(answer) })
     } catch (problem) {
+      if (instead) await drop(instead)
       if (store.get().start === s.start) return problem
     }
   }
