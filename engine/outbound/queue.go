@@ -279,6 +279,9 @@ func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	return DoneWithoutName
 }
 
+// GivenUp is the user-facing reason why an operation ended that a person gave up.
+const GivenUp = "given up by hand"
+
 // GiveUp ends an operation that is not being attempted, without carrying it out. The appointment remains. Errors:
 // store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
@@ -291,7 +294,7 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 	}
 	if op.Status != store.OperationCompleted {
 		now, c := out.Now(), (*booking.Change)(nil)
-		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, "given up by hand"
+		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, GivenUp
 		err := out.store.Write(ctx, func(tx store.Tx) error {
 			var err error
 			if err = tx.Fulfil(ctx, op.ID); err != nil {

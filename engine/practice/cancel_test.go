@@ -94,3 +94,29 @@ func TestMoveOfDuplicateAppointmentAsksPeople(t *testing.T) {
 		}
 	})
 }
+
+// TestGivenUpCleanupEndsFailedState: an appointment was moved, and the practice-management system wrote the new time but
+// refuses to cancel the old one. Once a person has given the cancellation up, the appointment is confirmed again.
+func TestGivenUpCleanupEndsFailedState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		p.Ask(p.Wish(48 * 3))
+		p.Until(10*time.Minute, "settled", p.Settled)
+		p.Upstream.Script(upstreamtest.Step{Procedure: "SetAppointmentStatusCanceled", Outcome: upstreamtest.SlotTaken})
+		move(p, 48*3+4)
+		p.Until(time.Hour, "settled", p.Settled)
+		failed, err := p.Queue.Operations(t.Context(), store.OperationFilter{Status: store.OperationFailed})
+		if a := p.BookingOf(); err != nil || len(failed) != 1 || failed[0].Kind != store.UpstreamCancel ||
+			a.UpstreamState != store.UpstreamFailed {
+			t.Fatalf("failed operations: %+v, %v; the appointment is %s upstream; want one cancellation, failed", failed,
+				err, a.UpstreamState)
+		}
+		if err := p.Outbound.GiveUp(t.Context(), "user:jo", failed[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if a := p.BookingOf(); a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
+			t.Errorf("given up: the appointment is %s upstream, GUID %q; want confirmed", a.UpstreamState, a.UpstreamID)
+		}
+	})
+}

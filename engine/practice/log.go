@@ -3,6 +3,7 @@ package practice
 import (
 	"slices"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/outbound"
 	"holdfast/store"
 )
@@ -45,6 +46,26 @@ func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p 
 	// The appointment moved to a specialist who does not exist upstream.
 	i := slices.IndexFunc(log, func(d store.Delivery) bool { return d.OperationID == op.ID })
 	return !slices.ContainsFunc(log[i+1:], isWrite)
+}
+
+// isConfirmed reports whether the current state of an appointment took effect upstream, and no cancellation other than
+// op still waits for a person.
+func isConfirmed(a *store.Appointment, log []store.Delivery, op *store.Operation) bool {
+	isCancelled := false
+	for _, d := range log {
+		if d.Channel != "upstream" || d.Notice != NoticeOf(store.UpstreamCancel) || d.OperationID == op.ID {
+			continue
+		}
+		isFailed := d.State == outbound.DeliveryFailed && d.Detail != outbound.GivenUp
+		if isFailed || d.State == outbound.DeliveryReview || a.Status == store.Cancelled && d.State == booking.DeliveryQueued {
+			return false
+		}
+		isCancelled = isCancelled || d.State == outbound.DeliveryDelivered
+	}
+	if a.Status == store.Cancelled {
+		return isCancelled
+	}
+	return isDelivered(log)
 }
 
 // isDelivered reports whether an appointment's last write took effect.

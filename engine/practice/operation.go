@@ -190,7 +190,20 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 	}
 	before, p, now := a, payloadOf(op), pr.outbound.Now()
 	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
+	isGivenUp := op.Status == store.OperationFailed && op.LastError == outbound.GivenUp
+	isLeftover := op.Kind == store.UpstreamCancel && p.GUID != ""
 	switch {
+	case isLeftover && (isGivenUp || op.Status == store.OperationCompleted):
+		// A time that the appointment no longer occupies has been cancelled, or a person has decided about it. What
+		// remains is the outcome of the appointment's own write.
+		if hasFailed(&a) && isConfirmed(&a, log, op) {
+			c.Kind, a.UpstreamState = booking.ChangeUpstreamDone, store.UpstreamConfirmed
+		}
+	case isGivenUp && op.Kind == store.UpstreamCancel && a.Status == store.Confirmed:
+		// The same for a move to a specialist who does not exist upstream: no appointment remains there.
+		if hasFailed(&a) && decides(&a, log, op, &p) {
+			c.Kind, a.UpstreamState = booking.ChangeUpdated, store.UpstreamNone
+		}
 	case op.Status == store.OperationFailed:
 		c.Kind, c.Leftover = booking.ChangeUpstreamFailed, op.Kind == store.UpstreamCancel
 		state := store.UpstreamFailed
@@ -210,11 +223,6 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 			a.UpstreamState = store.UpstreamConfirmed
 		} else if op.Result != "" {
 			a.UpstreamID = ""
-		}
-	case op.Kind == store.UpstreamCancel:
-		if isFailed := a.UpstreamState == store.UpstreamFailed || a.UpstreamState == store.UpstreamReview; isFailed &&
-			a.Status == store.Confirmed && isDelivered(log) {
-			c.Kind, a.UpstreamState = booking.ChangeUpstreamDone, store.UpstreamConfirmed
 		}
 	case op.Result != "":
 		c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(&a, log, op)
@@ -243,6 +251,11 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 	}
 	a.Version++
 	return c, nil
+}
+
+// hasFailed reports whether an appointment shows a failed operation.
+func hasFailed(a *store.Appointment) bool {
+	return a.UpstreamState == store.UpstreamFailed || a.UpstreamState == store.UpstreamReview
 }
 
 func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) booking.Promise {
