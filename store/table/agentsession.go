@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/store"
@@ -56,20 +57,34 @@ func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int)
 		SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
-// eraseAgentSessions removes the sessions that contain an email address or phone number of the person. handles holds
-// further addresses and numbers of the person. The table is small, so the function reads the whole table.
-// blankAppointments removes the sessions that belong to an appointment.
-func (t *Tx) eraseAgentSessions(p store.Person, handles []store.Person) (err error) {
-	for _, handle := range handles {
-		if err := t.eraseAgentSessions(handle, nil); err != nil {
+// eraseAgentSessions removes the sessions of the person, and the sessions that name the same patient upstream: those with
+// an email address or phone number that belongs to the person only (handles holds further ones), and those of a patient
+// who is the person or is one of known. The table is small, so the function reads the whole table. blankAppointments
+// removes the sessions that belong to an appointment.
+func (t *Tx) eraseAgentSessions(ctx context.Context, p store.Person, known []store.Identity,
+	handles []store.Person) error {
+	all, err := agentSessions.list(ctx, t.source, ``)
+	if err != nil {
+		return err
+	}
+	patients := make(map[string]bool)
+	isTheirs := func(s *namedAgentSession) bool {
+		i := s.Patient.Identity()
+		return i != (store.Identity{}) && (i.IsOneOf(p, known) ||
+			slices.ContainsFunc(handles, func(h store.Person) bool { return i.IsOneOf(h, nil) }))
+	}
+	for i := range all {
+		if s := &all[i]; s.PatientID != "" && isTheirs(s) {
+			patients[s.PatientID] = true
+		}
+	}
+	for i := range all {
+		if s := &all[i]; !patients[s.PatientID] && !isTheirs(s) {
+			continue
+		}
+		if err := t.run(`DELETE FROM agent_sessions WHERE name = ?`, all[i].name); err != nil {
 			return err
 		}
 	}
-	switch {
-	case store.Fold(p.Email) != "":
-		err = t.run(`DELETE FROM agent_sessions WHERE `+hasEmail, emailLine(p))
-	case store.Digits(p.Phone) != "":
-		err = t.run(`DELETE FROM agent_sessions WHERE `+hasPhone, phoneLine(p)...)
-	}
-	return err
+	return nil
 }

@@ -297,7 +297,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		}
 		for _, step := range []func() error{
 			func() error { return e.added(ctx, t) },
-			func() error { return t.eraseAgentSessions(e.person, e.handles) },
+			func() error { return t.eraseAgentSessions(ctx, e.person, e.known, e.handles) },
 			func() error { return sum(&e.erased.Sessions)(t.blankSessions(ctx, e)) },
 			func() error {
 				return sum(&e.erased.Appointments)(t.blankAppointments(ctx, slices.Concat(found, added), e.at))
