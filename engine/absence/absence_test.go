@@ -266,6 +266,37 @@ func TestUndoRevertsAbsence(t *testing.T) {
 	})
 }
 
+// TestOnlyRecorderUndoesAbsence: another user cannot undo an absence, even if it moved no appointment. An absence that
+// displaces no appointment can be undone for as long as any other.
+func TestOnlyRecorderUndoesAbsence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, booked, away := sickDay(t)
+		ctx := context.Background()
+		for name, choices := range map[string][]absence.Choice{
+			"asked":     {{AppointmentID: booked[0].ID, By: store.DisplacedAsk}},
+			"to call":   {{AppointmentID: booked[1].ID, By: store.DisplacedCall}},
+			"unhandled": nil,
+		} {
+			id := create(c, away, choices).Block.ID
+			if _, err := c.Absence.Undo(ctx, id, "user:ann", nil); !errors.Is(err, booking.ErrUndoLate) {
+				t.Errorf("%s, undone by another user: got %v, want %v", name, err, booking.ErrUndoLate)
+			}
+			if !c.Clinic.Current().HasBlock(away.SpecialistID, id) {
+				t.Errorf("%s: the block was deleted", name)
+			}
+			if _, err := c.Absence.Undo(ctx, id, jo, nil); err != nil {
+				t.Errorf("%s, undone: got %v", name, err)
+			}
+		}
+		late := create(c, away, nil).Block.ID
+		time.Sleep(20 * time.Second)
+		if _, err := c.Absence.Undo(ctx, late, jo, nil); !errors.Is(err, booking.ErrUndoLate) {
+			t.Errorf("undone after 20 s: got %v, want %v", err, booking.ErrUndoLate)
+		}
+	})
+}
+
 // TestTakenTimeFailsAlone: if a proposed time is booked before the desk confirms the plan, only that patient's row
 // fails. The patient stays on the call list, and repeating the request changes nothing.
 func TestTakenTimeFailsAlone(t *testing.T) {

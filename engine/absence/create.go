@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -208,6 +209,9 @@ func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, onc
 	if err != nil {
 		return Undone{}, err
 	}
+	if err := ab.checkRecorded(ctx, &b, entries, actor); err != nil {
+		return Undone{}, err
+	}
 	var moved []string
 	for i := range entries {
 		e := &entries[i]
@@ -253,6 +257,42 @@ func (ab *Absences) Undo(ctx context.Context, id string, actor record.Actor, onc
 		}
 		return once.Remember(ctx, tx, undone, now)
 	})
+}
+
+// checkRecorded returns booking.ErrUndoLate unless the audit log shows that this actor has just recorded the absence of
+// a block, with all its displaced appointments.
+func (ab *Absences) checkRecorded(ctx context.Context, b *store.Block, entries []store.WaitlistEntry,
+	actor record.Actor) error {
+	f := store.AuditFilter{From: time.Now().Add(-booking.UndoTime - lateRequests), Subjects: []string{
+		"specialist:" + b.SpecialistID}, Limit: 500}
+	for i := range entries {
+		f.Subjects = append(f.Subjects, "appointment:"+entries[i].AppointmentID)
+	}
+	isRecorded := false
+	for {
+		list, next, err := ab.Store.Audit(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			var of struct {
+				AbsenceID string `json:"absenceId"`
+			}
+			if json.Unmarshal(list[i].After, &of) != nil || of.AbsenceID != b.ID {
+				continue
+			}
+			if isRecorded = list[i].Actor == string(actor); !isRecorded {
+				return booking.ErrUndoLate
+			}
+		}
+		if f.Cursor = next; next == "" {
+			break
+		}
+	}
+	if !isRecorded {
+		return booking.ErrUndoLate
+	}
+	return nil
 }
 
 // lateRequests is how long after booking.UndoTime an undo request may still arrive.
