@@ -208,6 +208,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	clinic := &ms.clinic.Schedule().Clinic
 	m := ms.mailTo(op, &a.Patient)
 	confirmed := a.Status == store.Confirmed
+	past := p.isPast([]store.Appointment{a}, ms.outbound.Now())
 	switch {
 	case p.Notice == mailStaff:
 		if clinic.Email == "" {
@@ -225,8 +226,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return notNeeded("the appointment was moved")
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
 		return notNeeded("the appointment was moved or cancelled")
-	case p.isPast(&a, ms.outbound.Now()):
-		return notNeeded(alreadyStarted)
+	case past != "":
+		return notNeeded(past)
 	case p.Notice == mailReminder && ms.isDisplaced(ctx, &a):
 		return notNeeded("the specialist is away at that time")
 	case p.Notice == mailReminder && ms.isReminded(ctx, op, &p):

@@ -2,14 +2,18 @@ package message_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/absence"
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
+	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
 	"holdfast/store"
@@ -51,4 +55,59 @@ func TestMustMoveIsDroppedAfterMove(t *testing.T) {
 			t.Errorf("%d messages ask the patient to move, want an email and a text message", told)
 		}
 	})
+}
+
+// TestRetriedConfirmationEndsWithAppointment: no email can be sent until an appointment has begun, or until it is over.
+// When staff then retry the failed emails, the patient gets the confirmation only while the appointment lasts. A
+// cancellation is sent in any case.
+func TestRetriedConfirmationEndsWithAppointment(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		after time.Duration // the start
+		want  string
+	}{{time.Minute, outbound.DeliveryDelivered}, {31 * time.Minute, outbound.DeliveryNotNeeded}} {
+		t.Run(test.want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, folder := context.Background(), filepath.Join(t.TempDir(), "mail")
+				if err := os.WriteFile(folder, nil, 0o600); err != nil { // not a folder, so no email can be written
+					t.Fatal(err)
+				}
+				c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) {
+					mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
+					if err != nil {
+						t.Fatal(err)
+					}
+					o.Notices.Mailer = mailer
+				})
+				lasts, cancelled := enginetest.BookingOf(1, "checkup"), enginetest.BookingOf(2, "checkup")
+				lasts.SlotStart, cancelled.SlotStart = c.Start, c.Start.Add(time.Hour)
+				a, b := c.MustBook(lasts), c.MustBook(cancelled)
+				if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: b.ID, Actor: enginetest.Jo}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Until(c.Start.Add(test.after)))
+				if err := os.Remove(folder); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Outbound.RetryFailed(ctx, enginetest.Jo); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				for id, want := range map[string]map[string]string{
+					a.ID: {"confirmation": test.want},
+					b.ID: {"cancellation": outbound.DeliveryDelivered},
+				} {
+					list, err := c.Record.Deliveries(ctx, id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, d := range list {
+						if state, ok := want[d.Notice]; ok && d.State != state {
+							t.Errorf("the %s is %s (%s), want %s", d.Notice, d.State, d.Detail, state)
+						}
+					}
+				}
+			})
+		})
+	}
 }

@@ -65,6 +65,9 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	if len(list) == 0 {
 		return notNeeded("the appointments have changed since, or no longer have an email address")
 	}
+	if past := p.isPast(list, ms.outbound.Now()); past != "" {
+		return notNeeded(past)
+	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}

@@ -163,8 +163,8 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if len(list) == 0 {
 		return notNeeded("the appointment has changed since, or the patient no longer receives text messages")
 	}
-	if p.isPast(&list[0], ms.outbound.Now()) {
-		return notNeeded(alreadyStarted)
+	if past := p.isPast(list, ms.outbound.Now()); past != "" {
+		return notNeeded(past)
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -71,14 +72,30 @@ func (p *mailPayload) hasMoved(op *store.Operation, a *store.Appointment) bool {
 		(!a.SlotStart.Equal(op.StartTime) || p.Specialist != "" && a.SpecialistID != p.Specialist)
 }
 
-// isPast reports whether an appointment has started, so that a reminder of it, or a message that it must be moved, must
-// no longer be sent. Such a message has the start as its deadline, but a retry by a person removes the deadline.
-func (p *mailPayload) isPast(a *store.Appointment, now time.Time) bool {
-	return (p.Notice == mailReminder || p.Notice == MailMustMove) && !a.SlotStart.After(now)
-}
+// The user-facing reasons why a message about an appointment in the past is not sent.
+const (
+	alreadyStarted = "the appointment has already started"
+	alreadyOver    = "the appointment is already over"
+)
 
-// alreadyStarted is the user-facing reason why such a message is not sent.
-const alreadyStarted = "the appointment has already started"
+// isPast returns the reason why a message about appointments in the past must no longer be sent, or an empty reason if
+// it can be sent. A reminder, and a message that an appointment must be moved, end at its start. A message with which the
+// patient could still find the appointment, such as a confirmation, ends when the last appointment is over: the desk also
+// books patients whose appointment has begun. A cancellation is always sent, because it shows that the patient was not
+// expected. Such a message has its end as a deadline, but a retry by a person removes the deadline.
+func (p *mailPayload) isPast(list []store.Appointment, now time.Time) string {
+	switch p.Notice {
+	case mailReminder, MailMustMove:
+		if !list[0].SlotStart.After(now) {
+			return alreadyStarted
+		}
+	case mailConfirmation, mailReschedule, mailNewAddress, mailFailed, mailSeries, mailSeriesMoved:
+		if !slices.ContainsFunc(list, func(a store.Appointment) bool { return a.SlotEnd.After(now) }) {
+			return alreadyOver
+		}
+	}
+	return ""
+}
 
 // AskToMove notifies the patient by email and text message that a confirmed appointment must be moved: the clinic will
 // call, or the patient can choose another time with the link. The appointment itself does not change. AskToMove writes
