@@ -100,9 +100,14 @@ func (c *call) scope() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fingerprint returns a hash of the path and the body, which distinguishes two requests to the same route.
+// fingerprint returns a hash of the path and the body, which distinguishes two requests to the same route. For a
+// specialist, it includes the calendar that they may see: a stored response about another calendar, from before their
+// role was reduced, is not returned, and the request does not run a second time either.
 func (c *call) fingerprint(raw []byte) [32]byte {
 	h := sha256.New()
+	if c.caller.role != "" && c.caller.specialistID != "" {
+		h.Write([]byte("calendar " + c.caller.specialistID + "\x00"))
+	}
 	h.Write([]byte(c.r.URL.Path))
 	h.Write([]byte{0})
 	h.Write(raw)

@@ -164,3 +164,29 @@ func TestFiftyRacersOneWinner(t *testing.T) {
 		t.Errorf("got %v, want one 201 and 49 times 409", count)
 	}
 }
+
+// TestReducedRoleGetsNoStoredAnswer: the reception books in a colleague's calendar, and then becomes a specialist who
+// sees only their own calendar. A repeat of the key does not return the booking, and does not book again.
+func TestReducedRoleGetsNoStoredAnswer(t *testing.T) {
+	h := newHouse(t)
+	jo := h.signedIn("jo@clinic.example", "reception", "")
+	id := h.do("GET", "/v1/auth/me", nil, jo).want(200).text("user", "id")
+	request := map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(120), "specialistId": "bea",
+		"patient": patient(1)}
+	first := h.do("POST", "/v1/appointments", request, jo, key("k")).want(201)
+	if again := h.do("POST", "/v1/appointments", request, jo, key("k")).want(201); again.raw != first.raw {
+		t.Errorf("as reception: got %s, want %s again", again.raw, first.raw)
+	}
+	h.do("PATCH", "/v1/users/"+id, map[string]any{"role": "specialist", "specialistId": "ada"}, asAdmin).want(200)
+	cookie, _, _ := strings.Cut(h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example",
+		"password": "a few words together"}).want(200).header.Get("Set-Cookie"), ";")
+	jo = header{"Cookie": cookie}
+	h.do("POST", "/v1/appointments", request, jo, key("k")).problem(422, "idempotency_mismatch")
+
+	own := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada",
+		"patient": patient(2)}
+	first = h.do("POST", "/v1/appointments", own, jo, key("own")).want(201)
+	if again := h.do("POST", "/v1/appointments", own, jo, key("own")).want(201); again.raw != first.raw {
+		t.Errorf("as specialist: got %s, want %s again", again.raw, first.raw)
+	}
+}
