@@ -7,6 +7,7 @@ import { serverNow } from '../lib/clock.js'
 import { Notice } from '../lib/notice.js'
 import { lang, t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
+import { reasonOf } from './reasons.js'
 import { Confirm, Office, State, Trouble, useAsk, useNow, useSend, Nothing } from './office.js'
 
 export const signs = {
@@ -24,31 +25,8 @@ const wall = text => {
   const at = Date.UTC(+m[3], +m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
   return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
 }
-// The server's reasons are English sentences, such as "upstream SetAppointment: rate limited: …" for a practice system.
-// The page shows common reasons in its own language.
-const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
-/** @type {[RegExp, string][]} */
-const reasons = [
-  [/given up by hand/i, 'given_up'],
-  [/more than once/i, 'twice'],
-  [/patient was added|rollback/i, 'unseen'],
-  [/about to start|too late|lead/i, 'late'],
-  [/too many|rate.?limit/i, 'slow'],
-  [/not available|taken|already booked/i, 'taken'],
-  [/patient.*not exist|unknown patient/i, 'patient'],
-  [/could not be (read|written|recorded)|cannot be read/i, 'own'],
-  [/erased|is gone|was deleted|removed or (switched off|disabled)/i, 'gone'],
-  [/moment ago/i, 'away'],
-  [
-    /still waiting|waiting to be written|turn came|server was stopped|server stopped|still to be found|not known yet/i,
-    'wait',
-  ],
-  [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'],
-  [/unreachable|no such host|connect|could not be reached/i, 'away'],
-]
 export function why(text, review) {
-  const known =
-    classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
+  const known = reasonOf(text)
   if (known) return t('queue.why.' + (known === 'unknown' && review ? 'unseen' : known))
   return lang === 'en'
     ? text
