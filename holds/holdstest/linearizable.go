@@ -49,6 +49,7 @@ type call struct {
 	client   holds.Owner
 	span     holds.Span
 	id       string
+	old      string // id of the hold that a claim replaces; empty for none
 	ttl, max time.Duration
 	quota    int // 0 means none
 	at       time.Duration
@@ -64,8 +65,8 @@ type reply struct {
 
 func describe(input, output any) string {
 	c, r := input.(call), output.(reply)
-	return fmt.Sprintf("%v %s %s %s%s+%s %s → %v %s %v %v until %v", c.at, c.op, c.client, c.span.SpecialistID,
-		c.span.SlotStart.Format("15:04"), c.span.SlotEnd.Sub(c.span.SlotStart), c.id, r.at, r.id, r.found, r.err,
+	return fmt.Sprintf("%v %s %s %s%s+%s %s%s → %v %s %v %v until %v", c.at, c.op, c.client, c.span.SpecialistID,
+		c.span.SlotStart.Format("15:04"), c.span.SlotEnd.Sub(c.span.SlotStart), c.id, c.old, r.at, r.id, r.found, r.err,
 		r.until)
 }
 
@@ -114,6 +115,9 @@ func (p *proof) choose(rnd *rand.Rand, client holds.Owner, known []string) call 
 			c.op = "displace"
 		}
 		c.span = p.span([]string{"ada", "bob"}[rnd.IntN(2)], []string{"09:00", "09:15", "09:30"}[rnd.IntN(3)])
+		if len(known) > 0 && rnd.IntN(3) == 0 {
+			c.old = known[max(0, len(known)-1-rnd.IntN(5))]
+		}
 		return c
 	}
 	c.op = []string{"extend", "extend", "release", "confirm"}[rnd.IntN(4)]
@@ -127,7 +131,7 @@ func (p *proof) make(c call, began time.Time) (r reply) {
 	case "claim", "displace":
 		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Owner: c.client, Seats: []int{0}, TTL: c.ttl,
 			MaxLife: c.max,
-			Quota:   c.quota, Displace: c.op == "displace"})
+			Quota:   c.quota, Displace: c.op == "displace", Replaces: holds.Replaced{ID: c.old, Owner: c.client}})
 		r.id = h.ID
 	case "extend":
 		h, r.err = p.Extend(p.ctx, c.id, c.client, c.ttl, false)
@@ -201,18 +205,30 @@ func (m model) porcupine() porcupine.Model {
 // claim reports whether this reply to a claim is valid, and returns the live holds after it.
 func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 	gone := func(e entry) bool { return e.lapses.first <= r.at } // it may have expired
-	var rest []entry                                             // without the conflicting holds
+	var rest []entry                                             // without the conflicting holds and the replaced one
 	surely, maybe, untilOfOne := 0, 0, false
-	for _, e := range live {
+	old := slices.IndexFunc(live, func(e entry) bool { return c.old != "" && e.id == c.old })
+	if isTheirs := old >= 0 && live[old].client != c.client; isTheirs && (errors.Is(r.err, holds.ErrNotOwner) ||
+		!gone(live[old])) {
+		return errors.Is(r.err, holds.ErrNotOwner), live
+	} else if isTheirs {
+		old = -1
+	}
+	for i, e := range live {
+		if i == old && e.span != c.span {
+			continue
+		}
 		if !e.span.Conflicts(&c.span) {
 			rest = append(rest, e)
 			continue
 		}
 		if e.client == c.client && e.span == c.span {
 			if r.err == nil && e.names(r.id) {
-				i := slices.Index(live, e)
 				e.id = r.id
 				live[i] = e
+				if old >= 0 && old != i {
+					live = slices.Delete(slices.Clone(live), old, old+1)
+				}
 				return m.renewed(live, e, c, r)
 			}
 			if !gone(e) {
