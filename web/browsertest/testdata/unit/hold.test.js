@@ -1,7 +1,7 @@
 import './page.js'
 import test from 'node:test'
 import * as assert from 'node:assert/strict'
-import { isHeld, next, warnAt } from '../ui/lib/hold.js'
+import { createHold, isHeld, next, warnAt } from '../ui/lib/hold.js'
 
 const slot = { start: '2026-11-24T09:00:00Z' }
 const hold = { holdId: 'h', specialistId: 'ada', ...slot, expiresAt: 1, lapses: 2, until: 3 }
@@ -62,4 +62,26 @@ test('a time is held from the claim until the booking', () => {
   assert.equal(isHeld(after(...claimed)), true)
   assert.equal(isHeld(after(...claimed, { type: 'book', slot })), true)
   assert.equal(isHeld(after(...claimed, { type: 'tick', left: 0 })), false)
+})
+
+test('a claim names the hold that it replaces, and a refused one releases that hold', async () => {
+  const { fetch } = globalThis, asked = []
+  let n = 0
+  globalThis.fetch = async (path, { method, body }) => {
+    const said = JSON.parse(body)
+    asked.push([method, said.holdId || said.instead || ''])
+    if (method === 'POST' && n === 2) return new Response('{"code":"slot_held","status":409}', { status: 409 })
+    const answer = { holdId: 'h' + ++n, slotStartDate: said.slotStartDate, ttlMs: 3e5, holdExpiresAt: '2026-11-24T08:05:00Z', maxExpiresAt: '2026-11-24T08:15:00Z' }
+    return new Response(JSON.stringify(method === 'POST' ? answer : { ok: true }), { status: method === 'POST' ? 201 : 200 })
+  }
+  try {
+    const mine = createHold(), at = start => mine.claim({ typeId: 'checkup', start })
+    assert.equal((await at('2026-11-24T09:00:00Z')).holdId, 'h1')
+    assert.equal((await at('2026-11-24T09:15:00Z')).holdId, 'h2')
+    assert.equal((await at('2026-11-24T09:30:00Z')).phase, 'lost')
+    mine.stop()
+    assert.deepEqual(asked, [['POST', ''], ['POST', 'h1'], ['POST', 'h2'], ['DELETE', 'h2']])
+  } finally {
+    globalThis.fetch = fetch
+  }
 })

@@ -2,6 +2,7 @@
 // provides them, and this module does nothing. Every test must import it first.
 if (!globalThis.document) {
   const boot = { textContent: JSON.stringify({ clinic: { name: 'Harbour Clinic', timezone: 'Europe/Berlin', locale: 'en' } }) }
+  globalThis.window = globalThis
   globalThis.location = new URL('http://clinic.test/')
   globalThis.document = { documentElement: { dataset: {}, style: {} }, getElementById: id => id === 'boot' ? boot : null, addEventListener() {}, removeEventListener() {} }
   const page = new EventTarget()

@@ -26,6 +26,21 @@ test('what others do to a time is seen at once', () => {
   ]) assert.deepEqual(looks(events.reduce((s, e) => reduce(s, e, now), s)), want, events.map(e => e.type).join(', '))
 })
 
+test('while a hold replaces another one, their common time is never free', () => {
+  // The server publishes the new hold before the release.
+  let s = after({}, there, list([slot('09:00', '09:30'), slot('09:30', '10:00'), slot('10:00', '10:30')]))
+  for (const [e, want] of [
+    [told('hold', 'h', '09:00', '09:30'), ['held', 'free', 'free']],
+    [told('hold', 'i', '09:15', '09:45'), ['held', 'held', 'free']],
+    [told('release', 'h', '09:00', '09:30'), ['held', 'held', 'free']],
+    [told('hold', 'k', '10:00', '10:30'), ['held', 'held', 'held']],
+    [told('release', 'i', '09:15', '09:45'), ['free', 'free', 'held']],
+  ]) {
+    s = reduce(s, e, now)
+    assert.deepEqual(looks(s), want, `${e.type} of ${e.holdId}`)
+  }
+})
+
 test('buffers keep a time as the server keeps it', () => {
   const s = after({ bufferAfterMinutes: 10 }, there, list([slot('09:00', '09:30')]), told('hold', 'h', '09:30', '10:00', { busyStartDate: at('09:30'), busyEndDate: at('10:10') }))
   assert.deepEqual(looks(s), ['held'])
