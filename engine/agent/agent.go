@@ -355,7 +355,7 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 			!upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
 			continue
 		}
-		serves := p != nil && containsAssignment(t, p.ID)
+		serves := p != nil && availability.Serves(t, p.ID)
 		if found == nil || serves {
 			found = t
 		}
@@ -364,15 +364,6 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 		}
 	}
 	return found
-}
-
-func containsAssignment(t *store.AppointmentType, specialistID string) bool {
-	for _, a := range t.Specialists {
-		if a.SpecialistID == specialistID {
-			return true
-		}
-	}
-	return false
 }
 
 // composeNote returns a note that names the patient's child: "Child: <name> | …".

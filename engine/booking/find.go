@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -83,7 +84,7 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 	}
 	var m record.Mistakes
 	for _, id := range r.SpecialistIDs {
-		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
+		if !availability.Serves(t, id) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
 		}
 	}

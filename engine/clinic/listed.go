@@ -1,9 +1,9 @@
 package clinic
 
 import (
-	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -18,7 +18,7 @@ func (s *Schedule) Listed(appointmentTypeID, specialistID string) (*store.Appoin
 	if specialistID == "" {
 		return t, s.Zone, nil
 	}
-	if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID }) {
+	if !availability.Serves(t, specialistID) {
 		return nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
 	}
 	return t, s.Calendars[specialistID].Zone(), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"holdfast/engine/availability"
@@ -99,7 +98,7 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 		return Verdict{Outcome: IsWrong, Reason: "unknown_type"}
 	case p == nil || p.Kind != store.PersonKind:
 		return Verdict{Outcome: IsWrong, Reason: "unknown_specialist"}
-	case !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == p.ID }):
+	case !availability.Serves(t, p.ID):
 		return Verdict{Outcome: IsWrong, Reason: "not_served"}
 	case !t.Active || !p.Active || s.Calendars[p.ID] == nil:
 		return Verdict{Outcome: IsWrong, Reason: string(availability.ReasonInactive)}

@@ -66,7 +66,7 @@ func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 				min(whole.HorizonDays, t.HorizonDays)
 			whole.Active = whole.Active && t.Active
 			whole.Specialists = slices.DeleteFunc(slices.Clone(whole.Specialists),
-				func(a store.Assignment) bool { return !serves(t, a.SpecialistID) })
+				func(a store.Assignment) bool { return !availability.Serves(t, a.SpecialistID) })
 			var err error
 			if whole.Needs, err = needsOf(whole.Needs, t.Needs); err != nil {
 				return nil, err
@@ -84,10 +84,6 @@ func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 	}
 	w.AppointmentType = &whole
 	return w, nil
-}
-
-func serves(t *store.AppointmentType, specialistID string) bool {
-	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
 // needsOf merges more, the room groups that one person's appointment type needs, into groups, which the people earlier

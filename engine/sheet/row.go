@@ -1,10 +1,10 @@
 package sheet
 
 import (
-	"slices"
 	"strings"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -20,9 +20,7 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	}
 	t := r.findType(s, cell[colType], cell[colTypeName])
 	r.findSpecialist(s, cell[colSpecialist], cell[colSpecialistName])
-	if t != nil && r.SpecialistID != "" && !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool {
-		return a.SpecialistID == r.SpecialistID
-	}) {
+	if t != nil && r.SpecialistID != "" && !availability.Serves(t, r.SpecialistID) {
 		r.refuse("specialist", "not_served", s.SpecialistByID[r.SpecialistID].Name,
 			"does not offer this appointment type")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
@@ -165,7 +166,7 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date,
 	now time.Time) {
 	for _, id := range wish.SpecialistIDs {
-		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
+		if !availability.Serves(t, id) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
 		}
 	}
