@@ -66,12 +66,12 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
-	t = WithLength(t, w.Length)
 	if len(t.Needs) > 0 {
 		if _, err := bk.RequestHold(ctx, w.SpecialistID, owner); err != nil && !errors.Is(err, holds.ErrNotFound) {
 			return holds.Hold{}, err
 		}
 	}
+	t = WithLength(t, w.Length)
 	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
 	offers, err := bk.Offers(ctx, s, t, w.SpecialistID, w.Start, rules)
 	if err != nil {

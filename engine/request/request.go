@@ -98,18 +98,25 @@ func (e *LapsedError) Error() string {
 func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	approval := rq.needsApproval(r.AppointmentTypeID)
 	r.Permit = rq.permit
-	if approval || rq.clinic.Settings().PublicBookings.Confirm {
-		return rq.ask(ctx, r, from, approval)
-	}
-	if !from.Unlimited {
-		r.Admit = func(ctx context.Context, tx store.Tx) error { return rq.admitBooking(ctx, tx, &r, &from) }
-	}
-	a, err := rq.booking.Book(ctx, r)
-	if isApproved := errors.Is(err, errApprove); isApproved || errors.Is(err, errAsk) {
+	if !approval && !rq.clinic.Settings().PublicBookings.Confirm {
+		if !from.Unlimited {
+			r.Admit = func(ctx context.Context, tx store.Tx) error { return rq.admitBooking(ctx, tx, &r, &from) }
+		}
+		a, err := rq.booking.Book(ctx, r)
+		if approval = errors.Is(err, errApprove); !approval && !errors.Is(err, errAsk) {
+			return Booked{Appointment: a}, err
+		}
 		r.Permit = nil // the rule has already been consulted
-		return rq.ask(ctx, r, from, isApproved)
 	}
-	return Booked{Appointment: a}, err
+	asked, err := rq.ask(ctx, &r, &from, approval)
+	if errors.Is(err, errApprove) {
+		r.Permit = nil
+		asked, err = rq.ask(ctx, &r, &from, true) // different rules apply to requests that the desk decides
+	}
+	if err != nil {
+		return Booked{}, err
+	}
+	return Booked{Request: asked}, nil
 }
 
 // permit consults the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and ctx.Err().
@@ -130,33 +137,28 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 	return t != nil && t.Page.Approval
 }
 
-// ask turns a booking into a request: it holds the time and writes the row, the emails and the saved response. If the
-// client has a hold, the hold is pinned first and transferred to the request at the end, so that the client keeps it
-// after a refusal. approval means that the desk decides on the request, and not the patient by email.
-func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, approval bool) (Booked, error) {
-	r.Admit = nil
-	if err := rq.mayAsk(ctx, &r, &from, approval); err != nil {
-		return Booked{}, err
+// ask turns a booking into a request: it secures the time, writes the request, and settles the hold. If the client has
+// a hold, ask pins it first and transfers it to the request at the end, so that the client keeps it after a refusal.
+// approval means that the desk decides on the request, and not the patient by email.
+//
+// Errors: those of Book, and errApprove if the clinic's program leaves the booking to the desk and approval is not set.
+func (rq *Requests) ask(ctx context.Context, r *booking.Request, from *Visitor,
+	approval bool) (*store.BookingRequest, error) {
+	if err := rq.mayAsk(ctx, r, from, approval); err != nil {
+		return nil, err
 	}
-	t, h, err := rq.booking.CheckRequest(ctx, &r)
+	t, h, err := rq.booking.CheckRequest(ctx, r)
 	if err != nil {
-		return Booked{}, err
+		return nil, err
 	}
 	isHeld := h.ID != ""
 	if r.Permit != nil {
-		err := r.Permit(ctx, &r, holds.Span{SpecialistID: r.SpecialistID, SlotStart: r.SlotStart})
-		if err != nil && !errors.Is(err, errApprove) {
+		err := r.Permit(ctx, r, holds.Span{SpecialistID: r.SpecialistID, SlotStart: r.SlotStart})
+		if err != nil && !(approval && errors.Is(err, errApprove)) {
 			if isHeld {
 				rq.booking.Unpin(ctx, h)
 			}
-			return Booked{}, err
-		}
-		if err != nil && !approval {
-			r.Permit = nil
-			if isHeld {
-				rq.booking.Unpin(ctx, h)
-			}
-			return rq.ask(ctx, r, from, true) // different rules apply to requests that the desk decides
+			return nil, err
 		}
 	}
 	if approval {
@@ -170,13 +172,11 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 		h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
 			AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart,
 		}, owner, until)
-		if err != nil {
-			return Booked{}, err
+		if err == nil && from.AdmitHold != nil {
+			err = from.AdmitHold(&h)
 		}
-		if from.AdmitHold != nil {
-			if err := from.AdmitHold(&h); err != nil {
-				return Booked{}, err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
 	asked := store.BookingRequest{
@@ -185,28 +185,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 		SlotEnd: h.SlotEnd, Patient: r.Patient, Intake: r.Intake, Approval: t.Page.Approval, Locale: r.Locale,
 		CreatedAt: now, ExpiresAt: until,
 	}
-	notice := message.MailRequest
-	if asked.Approval {
-		notice = message.MailReceived
-	}
-	mail := rq.messages.RequestMail(&asked, notice, now)
-	err = rq.store.Write(ctx, func(tx store.Tx) error {
-		if err := rq.booking.CheckCooldown(ctx, tx, t, asked.Owner, now); err != nil {
-			return err
-		}
-		if !from.Unlimited {
-			if err := rq.Count(ctx, tx, "request", &r.Patient, &from, now); err != nil {
-				return err
-			}
-		}
-		if err := tx.InsertBookingRequest(ctx, asked); err != nil {
-			return err
-		}
-		if err := rq.record(ctx, tx, record.ActionRequestCreated, &asked, r.Actor, now, mail); err != nil {
-			return err
-		}
-		return r.Once.Remember(ctx, tx, asked, now)
-	})
+	mail, err := rq.write(ctx, t, r, from, &asked)
 	switch {
 	case err != nil && isHeld:
 		rq.booking.Unpin(ctx, h)
@@ -216,10 +195,39 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 		rq.booking.TransferToRequest(ctx, h, owner, until)
 	}
 	if err != nil {
-		return Booked{}, err
+		return nil, err
 	}
 	rq.outbound.Enqueue(mail...)
-	return Booked{Request: &asked}, nil
+	return &asked, nil
+}
+
+// write commits a request and everything that belongs to it. One transaction checks the cooldown and the limits, and
+// writes the row, its audit entry, the emails and the saved response. It returns the emails, for the queue.
+func (rq *Requests) write(ctx context.Context, t *store.AppointmentType, r *booking.Request, from *Visitor,
+	asked *store.BookingRequest) ([]booking.Promise, error) {
+	now, notice := asked.CreatedAt, message.MailRequest
+	if asked.Approval {
+		notice = message.MailReceived
+	}
+	mail := rq.messages.RequestMail(asked, notice, now)
+	err := rq.store.Write(ctx, func(tx store.Tx) error {
+		if err := rq.booking.CheckCooldown(ctx, tx, t, asked.Owner, now); err != nil {
+			return err
+		}
+		if !from.Unlimited {
+			if err := rq.Count(ctx, tx, "request", &r.Patient, from, now); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertBookingRequest(ctx, *asked); err != nil {
+			return err
+		}
+		if err := rq.record(ctx, tx, record.ActionRequestCreated, asked, r.Actor, now, mail); err != nil {
+			return err
+		}
+		return r.Once.Remember(ctx, tx, *asked, now)
+	})
+	return mail, err
 }
 
 // requestAudit is the audit record of a request. It contains no personal data.
