@@ -27,15 +27,25 @@ import (
 // appointment's operations is preserved, and permanent failures are logged. The receivers are outside the synctest
 // bubble, because the bubble would wait for them.
 
-func TestEmailWaitsForNetwork(t *testing.T) {
-	t.Parallel()
-	address := enginetest.NoAddress(t)
-	connect, connected := make(chan struct{}), make(chan struct{})
+// lateMailServer returns the address of a mail server that starts at the call of connect, outside the bubble.
+func lateMailServer(t *testing.T) (address string, connect func()) {
+	t.Helper()
+	address = enginetest.NoAddress(t)
+	connecting, connected := make(chan struct{}), make(chan struct{})
 	go func() {
-		<-connect
+		<-connecting
 		noticetest.MailServerAt(t, address, func(string) string { return "250 ok" })
 		close(connected)
 	}()
+	return address, func() {
+		close(connecting)
+		<-connected
+	}
+}
+
+func TestEmailWaitsForNetwork(t *testing.T) {
+	t.Parallel()
+	address, connect := lateMailServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		var log enginetest.Buffer
 		c, _ := enginetest.NoticeClinic(t, enginetest.MailBy(t, address, &log))
@@ -57,8 +67,7 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 			!strings.Contains(status.Operations[0].LastError, "could not be reached") {
 			t.Errorf("the queue is %+v, %v; want two waiting operations without an attempt", status, err)
 		}
-		close(connect)
-		<-connected
+		connect()
 		time.Sleep(5*time.Minute + 5*time.Second)
 		if got := c.States(a.ID); got["confirmation"] != "delivered" || got["reschedule"] != "delivered" {
 			t.Errorf("one back-off after the return, the emails are %v, want both delivered", got)
@@ -73,13 +82,7 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 // about several people names only the others. An email about the erased person is dropped, which is not a failure.
 func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 	t.Parallel()
-	address := enginetest.NoAddress(t)
-	connect, connected := make(chan struct{}), make(chan struct{})
-	go func() {
-		<-connect
-		noticetest.MailServerAt(t, address, func(string) string { return "250 ok" })
-		close(connected)
-	}()
+	address, connect := lateMailServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		var log enginetest.Buffer
 		c, _ := enginetest.NoticeClinic(t, enginetest.MailBy(t, address, &log))
@@ -94,8 +97,7 @@ func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		close(connect)
-		<-connected
+		connect()
 		time.Sleep(5*time.Minute + 5*time.Second)
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Failed != 0 || status.Pending != 0 {

@@ -430,19 +430,27 @@ func TestQueueLost(t *testing.T) {
 	})
 }
 
+// queuedWrite opens a practice with one booking that waits in the queue, because the line to the practice-management
+// system is cut.
+func queuedWrite(t *testing.T) *enginetest.TestPractice {
+	t.Helper()
+	p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+	p.Line.Set(true, false)
+	r := enginetest.BookingOf(1, "cleaning")
+	r.SlotStart = p.SlotAt(20)
+	if _, err := p.Booking.Book(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return p
+}
+
 // TestWriteSurvivesRenamedChair: the upstream's id of a chair is corrected while a booking waits. The booking is
 // written with the new id instead of being lost.
 func TestWriteSurvivesRenamedChair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		p.Line.Set(true, false)
-		r := enginetest.BookingOf(1, "cleaning")
-		r.SlotStart = p.SlotAt(20)
-		if _, err := p.Booking.Book(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		p := queuedWrite(t)
 		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) {
 			s.UpstreamColumnID = enginetest.ColumnGUID(7)
 		}); err != nil {
@@ -490,14 +498,7 @@ func TestRetryAfterACorrection(t *testing.T) {
 func TestEraseDuringQueuedWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		p.Line.Set(true, false)
-		r := enginetest.BookingOf(1, "cleaning")
-		r.SlotStart = p.SlotAt(20)
-		if _, err := p.Booking.Book(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		p := queuedWrite(t)
 		if _, err := p.Person.Erase(t.Context(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
 			t.Fatal(err)
 		}

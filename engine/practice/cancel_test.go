@@ -12,15 +12,33 @@ import (
 	"holdfast/store"
 )
 
+// unnamed opens a practice whose practice-management system has written an appointment without returning its GUID. The
+// look-ups of that appointment fail.
+func unnamed(t *testing.T) *enginetest.TestPractice {
+	t.Helper()
+	p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+	garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
+	p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
+	p.Ask(p.Wish(48 * 3))
+	return p
+}
+
+// wantConfirmed checks that the practice-management system has the appointment once, and that its GUID is known.
+func wantConfirmed(p *enginetest.TestPractice) {
+	p.T.Helper()
+	if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
+		a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
+		p.T.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
+			a.UpstreamState, a.UpstreamID)
+	}
+}
+
 // TestCancelOfUnnamedAppointmentReachesUpstream: the practice-management system wrote an appointment without returning
 // its GUID, and the patient cancels before the look-ups have ended.
 func TestCancelOfUnnamedAppointmentReachesUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
-		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
-		p.Ask(p.Wish(48 * 3))
+		p := unnamed(t)
 		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: p.BookingOf().ID,
 			Actor: "manage"}); err != nil {
 			t.Fatal(err)
@@ -37,21 +55,14 @@ func TestCancelOfUnnamedAppointmentReachesUpstream(t *testing.T) {
 func TestMoveOfUnnamedAppointmentLeavesOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
-		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
-		p.Ask(p.Wish(48 * 3))
+		p := unnamed(t)
 		p.Until(10*time.Minute, "settled", p.Settled)
 		if a := p.BookingOf(); a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID != "" {
 			t.Fatalf("upstream %s, GUID %q; want confirmed without one", a.UpstreamState, a.UpstreamID)
 		}
 		move(p, 48*3+4)
 		p.Until(10*time.Minute, "settled", p.Settled)
-		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
-			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
-			t.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
-				a.UpstreamState, a.UpstreamID)
-		}
+		wantConfirmed(p)
 	})
 }
 
@@ -60,10 +71,7 @@ func TestMoveOfUnnamedAppointmentLeavesOne(t *testing.T) {
 func TestMoveOfDuplicateAppointmentAsksPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		garbage := upstreamtest.Step{Procedure: enginetest.LookUp, Outcome: upstreamtest.Garbage}
-		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}, garbage, garbage, garbage)
-		p.Ask(p.Wish(48 * 3))
+		p := unnamed(t)
 		p.Until(10*time.Minute, "settled", p.Settled)
 		twin := p.Upstream.Appointments()[0]
 		twin.GUID = ""
@@ -87,11 +95,7 @@ func TestMoveOfDuplicateAppointmentAsksPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Until(10*time.Minute, "settled", p.Settled)
-		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
-			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
-			t.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
-				a.UpstreamState, a.UpstreamID)
-		}
+		wantConfirmed(p)
 	})
 }
 

@@ -66,11 +66,7 @@ func TestRetriedCancelKeepsReturnedAppointment(t *testing.T) {
 			t.Fatalf("retried: %+v, %v; want one", r, err)
 		}
 		p.Until(time.Minute, "settled", p.Settled)
-		if s, a := p.Upstream.Score(), p.BookingOf(); s.Appointments != 1 ||
-			a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
-			t.Errorf("practice system: %+v; the appointment is %s upstream, GUID %q; want one, confirmed", s,
-				a.UpstreamState, a.UpstreamID)
-		}
+		wantConfirmed(p)
 	})
 }
 
