@@ -26,6 +26,9 @@ const writing = "write,pwrite64,ftruncate,fallocate,fsync,fdatasync,rename,renam
 // path count. strace writes its report to the file report.
 func straced(t *testing.T, report, calls, errno string, n int, path string) []string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short run: no faults")
+	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("SKIPPED: needs strace")

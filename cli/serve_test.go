@@ -78,6 +78,9 @@ func startedFrom(t *testing.T, program string, environment []string, args ...str
 // launched starts a server and waits until it listens, or exits without an address.
 func launched(t *testing.T, program string, environment []string, args ...string) *server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short run: no server")
+	}
 	s := &server{Cmd: exec.Command(program, args...), stdout: &transcript{}, stderr: &transcript{},
 		exited: make(chan error, 1)}
 	s.Env = append(os.Environ(), environment...)

@@ -91,6 +91,7 @@ type Appointment struct {
 	SeriesID          string    // the series that it was booked in; empty means none
 	VisitID           string    // the group visit that it is part of (several people in sequence); empty means none
 	ArrivedAt         time.Time `column:",null"` // when the patient arrived; zero if not yet, or not recorded
+	RecallAt          time.Time `column:",null"` // when the patient is reminded of the next visit; zero means never
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	CancelledAt       time.Time `column:",null"` // zero unless cancelled
@@ -134,8 +135,9 @@ type AppointmentFilter struct {
 	VisitID      string // only appointments in this visit
 	// UpstreamPatient is the patient's id in the practice-management system, in upper or lower case.
 	UpstreamPatient string
-	Cursor          string // as returned by the previous call
-	Limit           int    // 1..500; 0 means 100
+	RecallAfter     time.Time // only appointments with a RecallAt after this instant; zero means any
+	Cursor          string    // as returned by the previous call
+	Limit           int       // 1..500; 0 means 100
 }
 
 // AppointmentReader reads appointments.

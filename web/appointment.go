@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/engine/booking"
 	"holdfast/holds"
@@ -45,6 +46,7 @@ type appointmentJSON struct {
 	SeriesID  string `json:"seriesId,omitempty"`  // desk only
 	// the group visit that this appointment is part of; omitted if there is none
 	VisitID     string      `json:"visitId,omitempty"`
+	RecallAt    string      `json:"recallAt,omitempty"`    // when the patient is reminded of the next visit
 	ResourceIDs []string    `json:"resourceIds,omitempty"` // desk only: the rooms and devices in use
 	Intake      *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil means none
 }
@@ -107,7 +109,7 @@ func deskAppointmentOf(a *store.Appointment) appointmentJSON {
 	return appointmentJSON{
 		publicAppointmentJSON: bareAppointmentOf(a), OverbookReason: a.OverbookReason, CancelReason: a.CancelReason,
 		Patient: patientJSON(a.Patient), Locale: a.Locale, ArrivedAt: optionalTime(a.ArrivedAt), SeriesID: a.SeriesID,
-		VisitID: a.VisitID, ResourceIDs: a.Resources, Intake: intakeOf(&a.Intake),
+		VisitID: a.VisitID, ResourceIDs: a.Resources, Intake: intakeOf(&a.Intake), RecallAt: optionalTime(a.RecallAt),
 	}
 }
 
@@ -200,6 +202,13 @@ func (s *Server) findAppointments(c *call, q *query) error {
 		Limit: q.whole("limit", 1, maxPage, 100),
 	}
 	busyToo := q.colleagues(f.Query != "")
+	switch q.text("recall") {
+	case "":
+	case "open":
+		f.RecallAfter = time.Now()
+	default:
+		q.add("recall", "must be open, or be left out")
+	}
 	switch {
 	case f.Status != "" && f.Status != store.Confirmed && f.Status != store.Cancelled:
 		q.add("status", "must be confirmed or cancelled")

@@ -212,6 +212,8 @@ var sentinels = []struct {
 			"since, or others were notified.")},
 	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail",
 		"The patient has no email address, or this server sends no email. Call the patient instead.")},
+	{message.ErrRecallOff, errForbidden.because("recall_off",
+		"This clinic does not take recalls online. Ask the clinic.")},
 	{booking.ErrArrivalOff, errForbidden.because("arrival_off",
 		"This clinic does not take arrivals online. Tell the desk that you have arrived.")},
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed",

@@ -45,6 +45,7 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/appointments/{id}/cancel", "/v1/appointments/$ID/cancel", `{"reason": "$LONG", "notify": 5}`, "notify reason", ""},
 	{"POST /v1/appointments/{id}/person-links", "/v1/appointments/$ID/person-links", `{"appointmentId": 5}`, "appointmentId", ""},
 	{"POST /v1/appointments/{id}/person-notes", "/v1/appointments/$ID/person-notes", `{"text": 5}`, "text", ""},
+	{"POST /v1/appointments/{id}/recall", "/v1/appointments/$ID/recall", `{"date": 5}`, "date", ""},
 	{"POST /v1/appointments/{id}/reschedule", "/v1/appointments/$ID/reschedule", `{"slotStartDate": "x", "displace": 5}`, "displace slotStartDate", ""},
 	{"POST /v1/appointments/{id}/series/cancel", "/v1/appointments/$ID/series/cancel", `{"reason": "$LONG", "notify": 5}`, "notify reason", ""},
 	{"POST /v1/appointments/{id}/series/plan", "/v1/appointments/$ID/series/plan", `{"slotStartDate": "x", "keep": 5}`, "keep slotStartDate", ""},

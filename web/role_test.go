@@ -72,7 +72,7 @@ func newRoles(t *testing.T) *roles {
 	for _, id := range []string{"ada", "bea"} {
 		r.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": 100}, asAdmin).want(200)
 	}
-	r.do("PATCH", "/v1/settings", map[string]any{"onlineArrival": true}, asAdmin).want(200)
+	r.do("PATCH", "/v1/settings", map[string]any{"onlineArrival": true, "onlineRecall": true}, asAdmin).want(200)
 	r.callers["agent"], r.callers["presence"] = r.key("agent"), r.key("presence")
 	r.callers["owner"] = r.signedIn("owner@clinic.example", "owner", "")
 	r.callers["recep"] = r.signedIn("desk@clinic.example", "reception", "")
@@ -208,6 +208,8 @@ func (c *cell) make(name string) string {
 		return map[string]string{"Schedule": "2bf099d80a15178542a2", "Slot": "2bf099d80a15178542a2-" + fmt.Sprint(c.start.Unix())}[name]
 	case "slot", "later":
 		return c.slot()
+	case "day":
+		return c.day(100)
 	case "date":
 		return c.day(100 + n)
 	case "appointment-type":

@@ -210,6 +210,8 @@ type bootJSON struct {
 	OnDemand bool `json:"onDemand,omitempty"`
 	// visitors can report their arrival from this many minutes before the start; if omitted, they cannot
 	ArrivalMinutes int `json:"arrivalMinutes,omitempty"`
+	// patients can ask for a recall on the page of their appointment
+	Recall bool `json:"recall,omitempty"`
 	// the name of the identity provider, only on the staff page
 	SignInWith string `json:"signInWith,omitempty"`
 	// the signed-in user, only on the staff page
@@ -270,6 +272,7 @@ func (s *Server) boot(c *call) bootJSON {
 		},
 		Address: c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), OnDemand: settings.OnDemand,
 		ArrivalMinutes: arrival,
+		Recall:         settings.OnlineRecall && (s.engine.Message.MailsLinks() || s.engine.Message.SendsSMS()),
 		Mail:           s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo,
 		DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}

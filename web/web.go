@@ -235,6 +235,8 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/reschedule", managed, in(s.rescheduleAppointment)},
 		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},
 		{"POST", "/v1/appointments/{id}/arrive", managed, bodyless(s.arrive)},
+		{"POST", "/v1/appointments/{id}/recall", managed, in(s.recall)},
+		{"DELETE", "/v1/appointments/{id}/recall", managed, s.withdrawRecall},
 		{"POST", "/v1/appointments/{id}/undo", desk, bodyless(s.undoAppointment)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
 		{"GET", "/v1/appointments/{id}/calendar", managed, s.getAppointmentCalendar},

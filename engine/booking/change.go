@@ -47,6 +47,7 @@ const (
 	ChangeAttendance  = "attendance"
 	ChangeUpdated     = "updated"
 	ChangePatientData = "patient_changed"
+	ChangeRecall      = "recall"
 	ChangeUndone      = "undone"
 
 	// Changes that result from the upstream's responses. The appointment's UpstreamState reflects the same result.

@@ -164,12 +164,14 @@ type appointmentAudit struct {
 	SeriesID          string    `json:"seriesId,omitempty"`
 	ResourceIDs       []string  `json:"resourceIds,omitempty"`
 	VisitID           string    `json:"visitId,omitempty"`
+	RecallAt          time.Time `json:"recallAt,omitzero"`
 }
 
 func auditedAppointment(a *store.Appointment) appointmentAudit {
 	return appointmentAudit{
 		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook,
 		string(a.UpstreamState), a.SeriesID, a.Resources, a.VisitID,
+		a.RecallAt,
 	}
 }
 

@@ -21,9 +21,9 @@ type MailText struct {
 type MailTexts map[string]map[string]MailText
 
 // mailNotices are the patient emails whose text a clinic can change.
-var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request",
-	"request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer",
-	"waitlist_withdrawn"}
+var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "recall",
+	"confirmation_request", "request_received", "request_declined", "waitlist_confirm", "waitlist_joined",
+	"waitlist_offer", "waitlist_withdrawn"}
 
 // mailPlaceholders are the placeholders for appointment data in a MailText. They are never replaced with text that
 // patients entered.

@@ -55,6 +55,8 @@ type Settings struct {
 	OnDemand bool `json:"onDemand,omitempty"`
 	// patients can report their arrival on the page of their appointment
 	OnlineArrival bool `json:"onlineArrival,omitempty"`
+	// patients can ask for a recall: a message, months later, that it is time for the next visit
+	OnlineRecall bool `json:"onlineRecall,omitempty"`
 	// patients get an email reminder this many hours before the start; 0 means never
 	ReminderHours int `json:"reminderHours,omitempty"`
 

@@ -39,7 +39,7 @@ func (s SMS) Reminders() []int {
 
 // smsNotices are the text messages whose wording a clinic can change.
 var smsNotices = []string{
-	"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal",
+	"confirmation", "reschedule", "cancellation", "reminder", "recall", "must_move", "waitlist_offer", "proposal",
 }
 
 // smsPlaceholders are the placeholders in a text message. Text messages are visible on a locked screen, so neither the

@@ -94,6 +94,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
 	case MailOfferGone:
 		invitation, values["video"] = "wait", ""
+	case mailRecall: // the appointment is the earlier one; the patient books the next one
+		invitation, values["when"], values["where"], values["video"] = "book", "", "", ""
 	case mailCancellation, mailFailed, mailStaff, MailDeclined, MailLapsed:
 		values["link"], values["video"] = "", ""
 	case mailOldAddress: // the appointment now belongs to a different person

@@ -44,7 +44,7 @@ type mailPayload struct {
 	Appointments []string `json:"appointments,omitempty"`
 	// User is the id of the member of staff who gets an email about their account or about a webhook.
 	User string `json:"user,omitempty"`
-	// Due is when a reminder was originally due.
+	// Due is when a reminder or a recall was originally due.
 	Due time.Time `json:"due,omitzero"`
 	// Specialist is the id of the specialist of an appointment that must move. The operation contains the appointment's
 	// start.
@@ -53,10 +53,10 @@ type mailPayload struct {
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// isReminder reports whether op is the email reminder for an appointment.
+// isReminder reports whether op is a reminder of an appointment, or a recall.
 func isReminder(op *store.Operation) bool {
 	var p mailPayload
-	return json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
+	return json.Unmarshal(op.Payload, &p) == nil && (p.Notice == mailReminder || p.Notice == mailRecall)
 }
 
 // mailCalls returns the emails required by a change.
@@ -188,6 +188,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return ms.deliverAccountMail(ctx, op, &p)
 	case len(p.Appointments) > 0:
 		return ms.deliverSeriesMail(ctx, op, &p)
+	case p.Notice == mailRecall:
+		return ms.deliverRecall(ctx, op, &p)
 	}
 	a, err := ms.store.Appointment(ctx, op.AppointmentID)
 	switch {

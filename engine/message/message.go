@@ -20,6 +20,7 @@
 //	mail.go     which emails a change requires, and their delivery    letter.go    their texts, in each language
 //	sms.go      which text messages a change requires, and their delivery    smstext.go  their texts
 //	waitlist.go emails to people on the waiting list
+//	recall.go   the message that it is time for the next visit
 //	request.go  emails about a booking request                        calendar.go  their iCalendar object
 //	webhook.go  which webhooks a change requires, and their delivery  sender.go    the sender of emails
 //	order.go    which notice waits behind which                       mailtest.go  one email past the queue
@@ -105,6 +106,7 @@ func (ms *Messages) Operations(c *booking.Change) (calls []booking.Promise) {
 		calls = ms.mailCalls(c)
 	}
 	calls = append(calls, ms.smsCalls(c)...)
+	calls = append(calls, ms.recallCalls(c)...)
 	if ms.transport.Hooks != nil {
 		calls = append(calls, ms.hookCalls(c)...)
 	}

@@ -141,9 +141,10 @@ const waitsForUndo = "the last change can still be undone"
 // alreadyReminded is the user-facing reason why a reminder is not sent.
 const alreadyReminded = "the patient already got this reminder"
 
-// isReminded reports whether another reminder for the same appointment has been sent, or might have been sent, since op
-// was due. An appointment that was moved away and back has two reminders for the same time. isReminded returns false if
-// the deliveries cannot be read.
+// isReminded reports whether another message like op, about the same appointment, has been sent, or might have been
+// sent, since op was due. An appointment that was moved away and back has two reminders for the same time. A recall has
+// two messages if the patient's contact data was changed back. isReminded returns false if the deliveries cannot be
+// read.
 func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mailPayload) bool {
 	list, err := ms.store.Deliveries(ctx, op.AppointmentID)
 	if err != nil {
@@ -151,13 +152,13 @@ func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mail
 	}
 	return !p.Due.IsZero() && slices.ContainsFunc(list, func(d store.Delivery) bool {
 		isSent := d.State == outbound.DeliveryDelivered || d.State == outbound.DeliveryReview
-		return d.OperationID != op.ID && d.Channel == booking.ChannelOf(op.Kind) && d.Notice == mailReminder &&
+		return d.OperationID != op.ID && d.Channel == booking.ChannelOf(op.Kind) && d.Notice == p.Notice &&
 			isSent && !d.UpdatedAt.Before(p.Due)
 	})
 }
 
-// receiverOf returns a key for a notice's receiver. Notices with the same key wait for each other. A reminder that is
-// waiting for its day must delay only other reminders that are due at the same instant, and emails to the clinic and to
+// receiverOf returns a key for a notice's receiver. Notices with the same key wait for each other. A reminder or a recall
+// that is waiting for its day must delay only others that are due at the same instant, and emails to the clinic and to
 // an old address do not go to the patient. So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
@@ -167,7 +168,7 @@ func receiverOf(op *store.Operation) string {
 	}
 	var p mailPayload
 	_ = json.Unmarshal(op.Payload, &p)
-	if p.Notice == mailReminder && !p.Due.IsZero() {
+	if (p.Notice == mailReminder || p.Notice == mailRecall) && !p.Due.IsZero() {
 		return p.Notice + p.Due.UTC().Format(time.RFC3339Nano)
 	}
 	if p.Notice == mailReminder || toStaff(p.Notice) || p.Notice == mailOldAddress {

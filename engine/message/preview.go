@@ -27,6 +27,9 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/manage#…"
 	}
+	if name == mailRecall {
+		link = ms.bookingLink(&a)
+	}
 	var m notice.Mail
 	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})
 	words := ms.lettersFor(language)

@@ -29,6 +29,11 @@ var seriesMails = map[string]string{
 	mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved,
 }
 
+// singleMails is the reverse of seriesMails, for a message about several appointments of which only one is left.
+var singleMails = map[string]string{
+	mailSeries: mailConfirmation, mailSeriesCancelled: mailCancellation, mailSeriesMoved: mailReschedule,
+}
+
 // visitOpenings contains the names of the opening lines for a group visit. Its email has one link, which changes all
 // appointments.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}

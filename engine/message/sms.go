@@ -152,6 +152,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailProposed {
 		return ms.deliverRequestSMS(ctx, op, p.Notice)
 	}
+	if p.Notice == mailRecall {
+		return ms.deliverRecall(ctx, op, &p)
+	}
 	all, isUnread := ms.appointmentsOf(ctx, op, &p)
 	if isUnread {
 		return unread(ctx)
@@ -179,7 +182,11 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if base := ms.clinic.LinkURL(); base != "" && list[0].Status == store.Confirmed {
 		link = base + "/m#" + ms.booking.ShortManageToken(&list[0])
 	}
-	text := ms.writeSMS(smsLetter{notice: p.Notice, about: &list[0], n: len(list), link: link})
+	name := p.Notice
+	if single := singleMails[name]; single != "" && len(list) == 1 {
+		name = single
+	}
+	text := ms.writeSMS(smsLetter{notice: name, about: &list[0], n: len(list), link: link})
 	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 
@@ -203,24 +210,30 @@ func (ms *Messages) appointmentsOf(ctx context.Context, op *store.Operation,
 	return all, false
 }
 
-// smsAbout returns the appointments in all that a text message still applies to and that share the phone number of the
-// first of them, earliest first.
+// smsAbout returns the appointments in all that a text message still applies to and that share a phone number, earliest
+// first. If one of several appointments has got another number since, the message goes to the number of most of them. A
+// message about several appointments leaves out those that have ended.
 func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload,
 	all []store.Appointment) (list []store.Appointment) {
 	wanted := store.Confirmed
 	if p.Notice == mailCancellation || p.Notice == mailSeriesCancelled {
 		wanted = store.Cancelled
 	}
-	s := ms.clinic.Settings()
+	s, now := ms.clinic.Settings(), ms.outbound.Now()
+	byNumber := make(map[string][]store.Appointment)
 	for i := range all {
 		a := &all[i]
 		number := s.TextNumber(&a.Patient, &a.Intake)
 		switch {
 		case a.Status != wanted, number == "", p.hasMoved(op, a):
+		case len(p.Appointments) > 0 && !a.SlotEnd.After(now):
 		case p.Notice == mailReminder && !a.SlotStart.Equal(op.StartTime):
 		case p.Notice == mailReminder && (ms.isDisplaced(ctx, a) || ms.textedWith(ctx, a)):
-		case len(list) == 0 || number == s.TextNumber(&list[0].Patient, &list[0].Intake):
-			list = append(list, *a)
+		default:
+			byNumber[number] = append(byNumber[number], *a)
+			if len(byNumber[number]) > len(list) || len(list) > 0 && list[0].ID == byNumber[number][0].ID {
+				list = byNumber[number]
+			}
 		}
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })

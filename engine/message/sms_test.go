@@ -23,7 +23,12 @@ import (
 // bubble, because it waits for connections.
 func smsClinic(t *testing.T, fake *noticetest.Gateway, change ...func(*engine.Options)) *enginetest.TestClinic {
 	t.Helper()
-	x := enginetest.TexterTo(t, fake)
+	return smsClinicWith(t, enginetest.TexterTo(t, fake), change...)
+}
+
+// smsClinicWith is like smsClinic, with another way to a gateway.
+func smsClinicWith(t *testing.T, x *notice.Texter, change ...func(*engine.Options)) *enginetest.TestClinic {
+	t.Helper()
 	c, _ := enginetest.NoticeClinic(t, append(change, func(o *engine.Options) { o.Notices.Texter = x })...)
 	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.SMS.CountryCode = "49" }); err != nil {
 		t.Fatal(err)

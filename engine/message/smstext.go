@@ -80,7 +80,8 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 
 // smsLinks contains, by message, the names of the texts for links that do something other than open an appointment to
 // change or cancel it.
-var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal"}
+var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal",
+	mailRecall: "offer"}
 
 // shortened returns the text that write returns for the clinic's name. If it is longer than one segment, shortened
 // truncates the name as far as necessary, but to no fewer than minClinicName characters.

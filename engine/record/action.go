@@ -16,6 +16,7 @@ const (
 	ActionAppointmentCreated             Action = "appointment.created"
 	ActionAppointmentDisplaced           Action = "appointment.displaced"
 	ActionAppointmentPatientChanged      Action = "appointment.patient_changed"
+	ActionAppointmentRecall              Action = "appointment.recall"
 	ActionAppointmentRescheduled         Action = "appointment.rescheduled"
 	ActionAppointmentTold                Action = "appointment.told"
 	ActionAppointmentUndone              Action = "appointment.undone"
@@ -102,6 +103,7 @@ func Actions() []Action {
 		ActionAppointmentCreated,
 		ActionAppointmentDisplaced,
 		ActionAppointmentPatientChanged,
+		ActionAppointmentRecall,
 		ActionAppointmentRescheduled,
 		ActionAppointmentTold,
 		ActionAppointmentUndone,

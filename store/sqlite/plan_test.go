@@ -73,6 +73,10 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{SeriesID: "s"})
 			return err
 		}, []string{"idx_appointments_series (series_id=?)"}},
+		"coming recalls": {func(r store.Reader) error {
+			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{RecallAfter: benchDay})
+			return err
+		}, []string{"idx_appointments_recall (recall_at>?)"}},
 		"those upstream refused": {func(r store.Reader) error {
 			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{Upstream: store.UpstreamFailed})
 			return err

@@ -29,7 +29,7 @@ func testAppointment(t *testing.T, h Harness) {
 		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
 		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale, a.ArrivedAt = 8, monday.Add(-time.Hour), monday, "pt-BR",
 			monday.Add(time.Second)
-		a.SeriesID, a.VisitID = "", ""
+		a.SeriesID, a.VisitID, a.RecallAt = "", "", monday.AddDate(0, 6, 0)
 		a.Place, a.Intake = "south", store.Intake{}
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
 		a.Version++
@@ -181,6 +181,14 @@ func listAppointments(t *testing.T, s store.Store) {
 	wantAppointments(t, "of a series, confirmed", s, store.AppointmentFilter{SeriesID: "six-tuesdays",
 		Status: store.Confirmed}, nine)
 	wantAppointments(t, "of a visit", s, store.AppointmentFilter{VisitID: "parent-and-child"}, ten)
+	twelve := booking("ben", "checkup", 180, 30)
+	twelve.RecallAt = at(600)
+	mustInsert(t, s, twelve)
+	wantAppointments(t, "with a recall", s, store.AppointmentFilter{RecallAfter: at(599)}, twelve)
+	wantAppointments(t, "with a later recall", s, store.AppointmentFilter{RecallAfter: at(600)})
+	wantErr(t, "cancelling", update(t, s, cancelled(twelve)), nil)
+	wantAppointments(t, "cancelled, with a recall", s, store.AppointmentFilter{RecallAfter: at(0),
+		Status: store.Cancelled}, twelve)
 	wantAppointments(t, "narrowed together", s,
 		store.AppointmentFilter{SpecialistID: "ada", Status: store.Confirmed, From: at(0), To: at(600)}, nine)
 }

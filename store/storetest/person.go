@@ -122,8 +122,8 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	for _, before := range zoe {
 		got, err := s.Appointment(t.Context(), before.ID)
 		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) ||
-			got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) {
-			t.Errorf("the erased appointment: got %+v, %v; want the same time and a higher version", got, err)
+			got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) || !got.RecallAt.IsZero() {
+			t.Errorf("the erased appointment: got %+v, %v; want the same time, a higher version and no recall", got, err)
 		}
 	}
 	wantErr(t, "the time of an erased, confirmed appointment", insert(t, s, booking("ada", "short", 0, 15)),
@@ -264,6 +264,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 		one.Patient, one.Owner, one.UpstreamPatientID, one.Intake = p, client, "patient-guid-"+name, intake(p.Notes)
 	}
 	b.CancelReason = p.Notes
+	b.RecallAt = monday.AddDate(0, 6, 0)
 	write(t, s, func(tx store.Tx) error {
 		for _, err := range []error{
 			tx.InsertAppointment(ctx, a), tx.InsertAppointment(ctx, b),

@@ -61,6 +61,9 @@ func (r Reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	if f.VisitID != "" {
 		where.And("visit_id = ? AND visit_id <> ''", f.VisitID)
 	}
+	if !f.RecallAfter.IsZero() {
+		where.And("recall_at > ?", f.RecallAfter)
+	}
 	if f.UpstreamPatient != "" {
 		where.And("lower(upstream_patient_id{ascii}) = lower(?{ascii})", f.UpstreamPatient)
 	}

@@ -25,7 +25,7 @@ func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Ti
 		changed, err := t.count(`
 			UPDATE appointments SET client_id = '', overbook_reason = '', patient_name = '', patient_email = '',
 				patient_phone = '', patient_birth_date = '', notes = '', intake = '', patient_search = '',
-				upstream_patient_id = '', cancel_reason = '', updated_at = ?, version = version + 1
+				upstream_patient_id = '', cancel_reason = '', recall_at = NULL, updated_at = ?, version = version + 1
 			WHERE id = ?`, at, f.appointmentID)
 		if err != nil {
 			return n, err

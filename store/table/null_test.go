@@ -10,7 +10,7 @@ import (
 // before all others, and an empty reference would refer to a missing row.
 func TestZeroValuesAreNull(t *testing.T) {
 	for _, test := range []struct{ noun, got, want string }{
-		{"appointments", nulls(appointments), "arrived_at cancelled_at"},
+		{"appointments", nulls(appointments), "arrived_at cancelled_at recall_at"},
 		{"api_keys", nulls(apiKeys), "last_used_at revoked_at"},
 		{"audit_entries", nulls(auditEntries), "after before"},
 		{"booking_requests", nulls(requests), "wanted_start"},

@@ -9,6 +9,7 @@ import { range } from '../lib/time.js'
 import { Name } from './shell.js'
 
 export { Proposed } from '../manage/proposed.js'
+export { Recall } from '../manage/recall.js'
 
 // short writes an instant like 20261123T090000Z.
 const short = at => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')

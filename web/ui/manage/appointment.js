@@ -1,20 +1,20 @@
 // One appointment, opened by its link /manage#<token>. Browsers send the fragment to no server, so the token is in no
 // log. The page sends the token to the API in a header. Opening the link changes nothing.
-import { html, render, useEffect, useRef, useState } from '../lib/html.js'
+import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
-import { get, newKey, post } from '../lib/api.js'
+import { get, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { recall } from '../lib/store.js'
 import { Renewed, renewed } from '../lib/renew.js'
 import { useHeading } from '../lib/router.js'
-import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { range, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
+import { Cancel } from './cancel.js'
 import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
@@ -71,7 +71,24 @@ function useSent(a, link, fresh, known) {
   return sent
 }
 
-function Overview({ arrive, proposed, list, visit, below, a, type, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({
+  arrive,
+  next,
+  proposed,
+  list,
+  visit,
+  below,
+  a,
+  type,
+  link,
+  url,
+  booked,
+  moved,
+  late,
+  over,
+  go,
+  mailed,
+}) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled'
@@ -187,7 +204,9 @@ function Overview({ arrive, proposed, list, visit, below, a, type, link, url, bo
                       `,
                     }}
                   >
-                    <a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a>
+                    <a class="btn" href=${withLang('/', { type: a.appointmentTypeId, specialist: a.specialistId })}>
+                      ${t('manage.again')}
+                    </a>
                   </${Notice}>
                 `
               : html`
@@ -250,53 +269,7 @@ function Overview({ arrive, proposed, list, visit, below, a, type, link, url, bo
         }
       `
     }
-  `
-}
-
-function Cancel({ a, visit, below, send, done, back, fail }) {
-  const heading = useHeading('cancel')
-  const [reason, setReason] = useState('')
-  const [only, setOnly] = useState(undefined)
-  const [busy, setBusy] = useState(false)
-  const key = useRef(newKey())
-  const cancel = async e => {
-    e.preventDefault()
-    if (busy) return
-    setBusy(true)
-    try {
-      const { appointment } = await send('/cancel', { reason: reason.trim(), only }, key.current)
-      done(appointment)
-    } catch (problem) {
-      setBusy(false)
-      fail(problem)
-    }
-  }
-  return html`
-    <h1 tabindex="-1" ref=${heading}>${t(visit ? 'after.visit.cancel' : 'manage.cancel.title')}</h1>
-    <${Ticket} a=${a} />
-    ${
-      visit &&
-      html`
-        <${below.Scope} visit=${visit} only=${only} set=${setOnly} />
-      `
-    }
-    <form onSubmit=${cancel} novalidate>
-      <${Field}
-        id="reason"
-        label=${t('manage.cancel.reason')}
-        optional
-        rows="2"
-        value=${reason}
-        input=${setReason}
-        maxlength="500"
-      />
-      <div class="actions">
-        <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
-          ${visit ? below.label(visit, only) : t('manage.cancel')}${busy && '…'}
-        </button>
-        <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
-      </div>
-    </form>
+    ${next}
   `
 }
 
@@ -531,6 +504,20 @@ export function Manage({ link: first, appointment, url: given }) {
                         a=${a}
                         visit=${visit}
                         path=${path(link, '/arrive')}
+                        options=${auth(link)}
+                        done=${setA}
+                        fail=${fail}
+                      />
+                    `
+                  }
+                  next=${
+                    below &&
+                    !embedded &&
+                    html`
+                      <${below.Recall}
+                        a=${a}
+                        started=${over}
+                        path=${path(link, '/recall')}
                         options=${auth(link)}
                         done=${setA}
                         fail=${fail}

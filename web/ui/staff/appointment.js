@@ -13,6 +13,7 @@ import { go } from './daybar.js'
 import { History } from './history.js'
 import { Intake } from './intake.js'
 import { Pane } from './pane.js'
+import { RecallRow } from './recall.js'
 import { SeriesRow } from './series.js'
 import { appointmentOf, find } from './store.js'
 import { VisitRow } from './visit.js'
@@ -193,6 +194,12 @@ export function Appointment({ desk, id, close }) {
       'card.said',
       html`
         <${Intake} of=${a.intake} />
+      `,
+    ],
+    mine && [
+      'rc.title',
+      html`
+        <${RecallRow} desk=${desk} a=${a} close=${() => close('leave')} />
       `,
     ],
     a.overbook && ['card.overbook', a.overbookReason || t('card.overbook.why')],

@@ -377,6 +377,14 @@ export function createDesk(me, reload = () => location.reload()) {
         ),
       )
     },
+    recall: async (was, date, key) => {
+      const a = await upToDate(was)
+      return changed(await call(() => post(path(a) + '/recall', { date }, { key, ...match(a) })))
+    },
+    dropRecall: async was => {
+      const a = await upToDate(was)
+      return changed(await call(() => del(path(a) + '/recall', null, match(a))))
+    },
     // correct changes the patient's data. Omitted fields stay unchanged.
     correct: async (was, body) => {
       const a = await upToDate(was)

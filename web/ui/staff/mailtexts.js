@@ -12,6 +12,7 @@ const notices = [
   'reschedule',
   'cancellation',
   'reminder',
+  'recall',
   'confirmation_request',
   'request_received',
   'request_declined',

@@ -9,11 +9,20 @@ import { t } from '../lib/i18n.js'
 import { dated, dateOf, shortDate, write } from '../lib/time.js'
 import { Past } from './history.js'
 import { Failed, useChange } from './move.js'
-import { failKey, who } from './words.js'
+import { RecallRow, isDue } from './recall.js'
+import { failKey, typeName, who } from './words.js'
 
 const few = 8
 export const described = p =>
   [p.birthDate && write('numeric', p.birthDate), p.phone, p.email].filter(Boolean).join(' · ')
+
+// recallsOf returns the appointments with a coming recall or, if there are none, the latest one, so that the desk can add
+// a recall to it.
+function recallsOf(h) {
+  const all = [...(h?.past || []), ...(h?.coming || [])].filter(a => a.status !== 'cancelled'),
+    due = [...(h?.past || []), ...(h?.coming || [])].filter(isDue)
+  return due.length ? due : all.slice(0, 1)
+}
 
 export function Person({ desk, id, close }) {
   const [h, setHistory] = useState(null),
@@ -50,7 +59,8 @@ export function Person({ desk, id, close }) {
       close=${close}
     />
   `
-  const first = h?.people[0]
+  const first = h?.people[0],
+    recalled = recallsOf(h)
   return html`
     <${Dialog}
       title=${html`
@@ -137,6 +147,24 @@ export function Person({ desk, id, close }) {
                   <h3>${t('search.earlier')}</h3>
                   <ul>
                     ${h.past.slice(0, few).map(row)}
+                  </ul>
+                </section>
+              `
+            }
+            ${
+              recalled.length > 0 &&
+              html`
+                <section>
+                  <h3>${t('rc.title')}</h3>
+                  <ul>
+                    ${recalled.map(
+                      a => html`
+                        <li key=${a.id}>
+                          <span>${typeName(desk.store.get(), a.appointmentTypeId)}:${' '}</span>
+                          <${RecallRow} desk=${desk} a=${a} done=${load} close=${close} />
+                        </li>
+                      `,
+                    )}
                   </ul>
                 </section>
               `

@@ -227,9 +227,9 @@ export function Page({ desk }) {
           form=${form}
           name="booking"
           title=${t('set.booking')}
-          start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0), arrival: Boolean(settings.onlineArrival) }}
+          start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0), arrival: Boolean(settings.onlineArrival), recall: Boolean(settings.onlineRecall) }}
           ids=${{ changeCutoffHours: 'cutoff', reminderHours: 'reminder' }}
-          part=${d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder), onlineArrival: d.arrival })}
+          part=${d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder), onlineArrival: d.arrival, onlineRecall: d.recall })}
         >
           ${({ draft, set, error }) => html`
             <fieldset class="choice">
@@ -280,6 +280,9 @@ export function Page({ desk }) {
                 <${Door} link=${address.url + '/arrived'} />
               `
             }
+            <${Check} checked=${draft.recall} input=${set('recall')} hint=${t('set.recall.hint')}>
+              ${t('set.recall')}
+            </${Check}>
           `}
         </${Section}>
 

@@ -7,7 +7,16 @@ import { lang, languages, t } from '../lib/i18n.js'
 import { Check } from './office.js'
 import { Placeholders, TextPick } from './placeholders.js'
 
-const notices = ['confirmation', 'reschedule', 'cancellation', 'reminder', 'must_move', 'waitlist_offer', 'proposal']
+const notices = [
+  'confirmation',
+  'reschedule',
+  'cancellation',
+  'reminder',
+  'recall',
+  'must_move',
+  'waitlist_offer',
+  'proposal',
+]
 const placeholders = ['when', 'day', 'time', 'clinic', 'phone']
 // room returns how many characters fit into the segments of a message (3GPP TS 23.038).
 const room = ({ encoding, segments }) => {

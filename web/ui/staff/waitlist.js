@@ -11,6 +11,7 @@ import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
 import { today } from './daybar.js'
 import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
+import { Recalls } from './recall.js'
 import { Plus, RecordForm } from './record.js'
 import { WishFields, blankWish, wishOf, weekday } from './wish.js'
 import { specialistName, typeName } from './words.js'
@@ -367,6 +368,7 @@ export function Page({ desk }) {
           </ul>
         `
       }
+      <${Recalls} desk=${desk} />
       ${
         open?.add &&
         html`
