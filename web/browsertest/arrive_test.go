@@ -40,7 +40,7 @@ func (h *house) allowArrivals() {
 }
 
 // TestPatientReportsArrival: within the hour before the start, the page of the link has a button that reports the
-// arrival. The open board shows it at once.
+// arrival. The open board shows it at once. The open page shows when the desk calls the patient in.
 func TestPatientReportsArrival(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -74,6 +74,10 @@ func TestPatientReportsArrival(t *testing.T) {
 	if n := p.count(arrival); n != 0 {
 		t.Error("the button is still there after the arrival")
 	}
+	h.must(200, "POST", "/v1/appointments/"+ids[0]+"/attendance", map[string]any{"attendance": "in_progress"}, asAdmin)
+	p.says("Please come in. Your appointment starts now.") // the open page notices
+	p.accessible("a call")
+	p.shot("arrive-called")
 }
 
 // TestArrivalSaysWhyNot: if the desk has changed the attendance since the page was loaded, the page says so. Two days

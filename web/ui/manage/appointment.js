@@ -505,6 +505,11 @@ export function Manage({ link: first, appointment, url: given }) {
                         visit=${visit}
                         path=${path(link, '/arrive')}
                         options=${auth(link)}
+                        read=${async () => {
+                          const { appointment: now } = await get(path(link), null, auth(link))
+                          // an answer that is older than this page's own change must not replace it
+                          setA(was => (now.version > was.version ? now : was))
+                        }}
                         done=${setA}
                         fail=${fail}
                       />

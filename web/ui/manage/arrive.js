@@ -9,7 +9,8 @@ import { Notice } from '../lib/notice.js'
 import { useHeading } from '../lib/router.js'
 import { ProblemNotice } from '../book/problem.js'
 
-const minute = 60000
+const minute = 60000,
+  late = 120 * minute
 // A timer that waits longer than this fires at once.
 const longest = 2 ** 31 - 1
 // The reasons of refusals that have their own texts. The page shows all others above the appointment.
@@ -28,9 +29,29 @@ function useOpen(from, until) {
   return now >= from && now < until
 }
 
-// Arrive shows the button while the server accepts an arrival. The people of a visit arrive together, so the first
-// start and the last end count.
-export function Arrive({ a, visit, path, options, done, fail }) {
+// useCalls reads the appointment every 10 seconds while open is true and the page is visible, and once when the page
+// becomes visible. So the page notices when the desk calls the patient in. It ignores failures: the page stays as it is,
+// and the next attempt follows.
+function useCalls(open, read) {
+  const latest = useRef(read)
+  latest.current = read
+  useEffect(() => {
+    if (!open) return
+    const ask = () => {
+      if (!document.hidden) latest.current().catch(() => {})
+    }
+    const timer = setInterval(ask, 10000)
+    document.addEventListener('visibilitychange', ask)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', ask)
+    }
+  }, [open])
+}
+
+// Arrive shows the button while the server accepts an arrival, and then whether the desk calls the patient in. The
+// people of a visit arrive together, so the first start and the last end count. read reads the appointment again.
+export function Arrive({ a, visit, path, options, read, done, fail }) {
   const [busy, setBusy] = useState(false),
     [problem, setProblem] = useState(null)
   const key = useRef(newKey()),
@@ -40,7 +61,9 @@ export function Arrive({ a, visit, path, options, done, fail }) {
     from = Math.min(...people.map(x => Date.parse(x.slotStartDate))) - boot.arrivalMinutes * minute,
     until = Math.max(...people.map(x => Date.parse(x.slotEndDate)))
   const open = useOpen(from, until),
-    here = open && a.attendance === 'arrived'
+    near = useOpen(from, until + late), // patients are often called in after the end of their time
+    here = near && a.attendance === 'arrived'
+  useCalls(near, read)
   useEffect(() => {
     // The button had the focus and is gone.
     if (here && pressed.current) arrived.current?.focus()
@@ -63,6 +86,10 @@ export function Arrive({ a, visit, path, options, done, fail }) {
   if (here)
     return html`
       <${Notice} kind="ok" role="status" tabIndex="-1" innerRef=${arrived} text="arrive.done" />
+    `
+  if (near && a.attendance === 'in_progress')
+    return html`
+      <${Notice} kind="ok" role="status" text="arrive.called" />
     `
   if (!open || a.attendance !== 'expected') return null
   return html`
