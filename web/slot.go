@@ -100,8 +100,11 @@ func (s *Server) nextAvailable(c *call) error {
 	if people == nil {
 		slot, err = s.engine.Booking.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
 	} else {
-		slot, err = s.engine.Group.Visit.NextAvailable(c.ctx(), group.SlotsRequest{AppointmentTypeIDs: people,
-			SpecialistID: specialistID}, after)
+		r := group.SlotsRequest{AppointmentTypeIDs: people, SpecialistID: specialistID}
+		if r.Moving, err = s.movingVisit(c); err != nil {
+			return err
+		}
+		slot, err = s.engine.Group.Visit.NextAvailable(c.ctx(), r, after)
 	}
 	if err != nil {
 		return err

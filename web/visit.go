@@ -26,6 +26,10 @@ func (s *Server) visitSlots(c *call, q *query) error {
 	if err := s.visible(c, r.AppointmentTypeIDs...); err != nil {
 		return err
 	}
+	var err error
+	if r.Moving, err = s.movingVisit(c); err != nil {
+		return err
+	}
 	answer, err := s.engine.Group.Visit.Slots(c.ctx(), r)
 	if err != nil {
 		return err
@@ -39,6 +43,16 @@ func (s *Server) visitSlots(c *call, q *query) error {
 		"to":         answer.To.String(),
 		"generation": answer.Generation, "slots": slots,
 	})
+}
+
+// movingVisit is like moving, for a list of start times. It returns nil for the link of an appointment that is not part
+// of a visit.
+func (s *Server) movingVisit(c *call) (*store.Appointment, error) {
+	a, err := s.moving(c)
+	if err != nil || a == nil || a.VisitID == "" {
+		return nil, err
+	}
+	return a, nil
 }
 
 // visitTypes returns the types of the people in a visit, or nil if the query names only one person.

@@ -59,6 +59,22 @@ func TestPatientMovesVisitByLink(t *testing.T) {
 		}
 		return h.do("POST", "/v1/holds", body, as, last.link)
 	}
+	// The lists agree with the hold.
+	list := "/v1/appointment-types/checkup/timeslots?specialistId=ada&with=checkup,checkup&from=" + h.at(0)[:10]
+	first := "/v1/appointment-types/checkup/next-available?specialistId=ada&with=checkup,checkup&after=" + h.at(30)
+	for _, x := range []struct {
+		by       header
+		isListed bool
+		after    string
+	}{{last.link, true, h.at(30)}, {as, false, h.at(90)}, {other[0].link, false, h.at(90)}} {
+		if got := strings.Contains(h.do("GET", list, nil, x.by).want(200).raw, `"start":"`+h.at(60)); got != x.isListed {
+			t.Errorf("a start in the visit's own time is listed: %t, want %t", got, x.isListed)
+		}
+		if got := h.do("GET", first, nil, x.by).want(200).text("slot", "start"); got != x.after {
+			t.Errorf("the first time after %s is %s, want %s", h.at(30), got, x.after)
+		}
+	}
+	h.do("GET", list, nil, header{"Holdfast-Manage": "no-token"}).problem(401, "unauthorized")
 	hold(h.at(120), nil).problem(409, "slot_taken")
 	hold(h.at(60), map[string]any{"appointmentTypeId": "class"}).problem(422,
 		"validation_failed").field("appointmentTypeId")

@@ -22,7 +22,10 @@ type SlotsRequest struct {
 	SpecialistID       string   // empty means all specialists who serve all types
 	From, To           store.Date
 	Client             holds.ClientID
-	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
+	// Moving is an appointment in the visit that the patient is about to move; nil means none. The visit's current time
+	// then counts as free, as it does for the hold and the move.
+	Moving *store.Appointment
+	Desk   bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
 }
 
 // Slots lists the start times at which a whole visit fits: on the first type's grid, within opening hours, and free for
@@ -70,7 +73,15 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	}
 	slices.Sort(ids)
 	from, to := availability.StartOfDay(zone, r.From), availability.StartOfDay(zone, r.To)
-	k, err := v.look(ctx, s, w, ids, from, to, &rules{ignoreHolds: true})
+	rule := rules{ignoreHolds: true}
+	if r.Moving != nil {
+		list, err := visitOf(ctx, v.store, r.Moving, store.Confirmed)
+		if err != nil {
+			return answer, err
+		}
+		rule.moves(list)
+	}
+	k, err := v.look(ctx, s, w, ids, from, to, &rule)
 	if err != nil {
 		return answer, err
 	}

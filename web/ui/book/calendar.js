@@ -17,9 +17,10 @@ const more = 4
 export const isShown = (s, date) => s.day === date || s.next.includes(date)
 const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1))].sort().pop()
 
-// type: the appointment type. specialistId: '' for any specialist. hear(event) is also called for every live event.
-// reached() is called when the server is reachable again after an outage.
-export function createCalendar({ type, specialistId = '', place = '', hear = () => {}, reached = () => {} }) {
+// type: the appointment type. specialistId: '' for any specialist. moving: the token of the group visit that the patient
+// moves, whose own time counts as free. hear(event) is also called for every live event. reached() is called when the
+// server is reachable again after an outage.
+export function createCalendar({ type, specialistId = '', place = '', moving, hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
     slots: empty(type),
@@ -40,7 +41,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   })
   const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
   // type.with contains the types of the other people of a group visit
-  const where = { specialistId, place, with: type.with }
+  const where = { specialistId, place, with: type.with },
+    auth = moving && { headers: { 'Holdfast-Manage': moving } }
   const slotEvents = events =>
     store.set(s => {
       let slots = s.slots
@@ -52,7 +54,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   async function load(from, to, options) {
     const before = Object.values(store.get().slots.holds),
       sent = serverNow()
-    const answer = await get(base + '/timeslots', { from, to, ...where }, options)
+    const answer = await get(base + '/timeslots', { from, to, ...where }, { ...options, ...auth })
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })
@@ -91,7 +93,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   // next finds the first free time after a date, or null.
   async function next(after) {
     try {
-      const answer = await get(base + '/next-available', { after, ...where })
+      const answer = await get(base + '/next-available', { after, ...where }, auth)
       return answer.slot || answer
     } catch (problem) {
       if (problem.code === 'no_slots') return null
