@@ -20,7 +20,14 @@ const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1)
 // type: the appointment type. specialistId: '' for any specialist. moving: the token of the group visit that the patient
 // moves, whose own time counts as free. hear(event) is also called for every live event. reached() is called when the
 // server is reachable again after an outage.
-export function createCalendar({ type, specialistId = '', place = '', moving, hear = () => {}, reached = () => {} }) {
+export function createCalendar({
+  type,
+  specialistId = '',
+  place = '',
+  moving = '',
+  hear = () => {},
+  reached = () => {},
+}) {
   const today = dateOf(serverNow())
   const store = createStore({
     slots: empty(type),
@@ -42,7 +49,7 @@ export function createCalendar({ type, specialistId = '', place = '', moving, he
   const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
   // type.with contains the types of the other people of a group visit
   const where = { specialistId, place, with: type.with },
-    auth = moving && { headers: { 'Holdfast-Manage': moving } }
+    auth = moving ? { headers: { 'Holdfast-Manage': moving } } : {}
   const slotEvents = events =>
     store.set(s => {
       let slots = s.slots

@@ -47,7 +47,7 @@ export function Recall({ a, started, path, options, done, fail }) {
         tabIndex="-1"
         innerRef=${told}
         text="recall.done"
-        params=${{ date: write('longDay', a.recallAt) }}
+        params=${{ date: write('fullDay', a.recallAt) }}
       >
         <button type="button" class="btn" aria-disabled=${busy ? 'true' : undefined} onClick=${() => set('')}>
           ${t('recall.drop')}${busy && '…'}

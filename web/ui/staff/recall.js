@@ -5,14 +5,14 @@ import { serverNow } from '../lib/clock.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { addMonths, recallMonths } from '../lib/months.js'
-import { addDays, dateOf, write } from '../lib/time.js'
+import { addDays, dateOf, shortDate } from '../lib/time.js'
 import { DateInput } from '../lib/typed.js'
 import { Failed, useChange } from './move.js'
 import { useAsk } from './office.js'
 import { specialistName, typeName, who } from './words.js'
 
 export const isDue = a => Boolean(a.recallAt) && Date.parse(a.recallAt) > serverNow()
-const day = a => write('shortLong', a.recallAt)
+const day = a => shortDate(dateOf(a.recallAt))
 
 // useRecall sets and withdraws the recall of an appointment. An empty date withdraws it.
 function useRecall(desk, a, done) {
@@ -118,7 +118,7 @@ export function Recalls({ desk }) {
   const list = (ask.data?.appointments || []).toSorted((a, b) => (a.recallAt < b.recallAt ? -1 : 1))
   if (!list.length) return null
   return html`
-    <section class="recalls" aria-labelledby="recalls">
+    <section class="recalls stack" aria-labelledby="recalls">
       <h2 id="recalls">${t('rc.list')}</h2>
       <p class="muted">${t('rc.lead')}</p>
       <ul class="lines">
