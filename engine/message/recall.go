@@ -171,7 +171,7 @@ func (ms *Messages) deliverRecall(ctx context.Context, op *store.Operation, p *m
 // be visible on a locked screen, so the link opens the page of the earlier appointment. That page leads to the booking
 // page.
 func (ms *Messages) sendRecallSMS(ctx context.Context, op *store.Operation, a *store.Appointment) outbound.Outcome {
-	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone()); !at.IsZero() {
+	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone(), quietTo); !at.IsZero() {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: "no reminder is sent at night"}
 	}
 	link := ""

@@ -30,6 +30,10 @@ const (
 	quietGrace = 15 * time.Minute
 )
 
+// OffersFrom is the hour from which on a day's offers of the waiting list are sent by text message. The minutes for
+// which an offer that is made at night is open count from then (package waitlist). The night begins at quietFrom.
+const OffersFrom = 7
+
 // SendsSMS reports whether an SMS gateway is set.
 func (ms *Messages) SendsSMS() bool {
 	return ms.transport.Texter != nil && ms.transport.Texter.IsSet()
@@ -112,19 +116,19 @@ func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
 	return time.Date(due.Year(), due.Month(), day, quietFrom, 0, 0, 0, zone)
 }
 
-// quietUntil returns the end of the quiet time if an instant falls within it. It returns the zero time if a reminder
-// can be sent at that instant.
-func quietUntil(now time.Time, zone *time.Location) time.Time {
+// quietUntil returns the end of the quiet time, at the hour to, if an instant falls within it. It returns the zero time
+// if a message can be sent at that instant.
+func quietUntil(now time.Time, zone *time.Location, to int) time.Time {
 	local := now.In(zone)
 	day, begins := local.Day(), time.Date(local.Year(), local.Month(), local.Day(), quietFrom, 0, 0, 0, zone)
 	switch {
-	case local.Hour() < quietTo:
+	case local.Hour() < to:
 	case local.After(begins.Add(quietGrace)):
 		day++
 	default:
 		return time.Time{}
 	}
-	return time.Date(local.Year(), local.Month(), day, quietTo, 0, 0, 0, zone)
+	return time.Date(local.Year(), local.Month(), day, to, 0, 0, 0, zone)
 }
 
 // forgottenSMS is called for a text message whose copy in the queue was lost. If the message was due, forgottenSMS
@@ -175,7 +179,7 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == mailReminder && ms.isReminded(ctx, op, &p) {
 		return notNeeded(alreadyReminded)
 	}
-	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone()); p.Notice == mailReminder && !at.IsZero() {
+	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone(), quietTo); p.Notice == mailReminder && !at.IsZero() {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: "no reminder is sent at night"}
 	}
 	link := ""
@@ -272,6 +276,12 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 	}
 	if wait := ms.untilFinal(ctx, &e); wait != nil {
 		return *wait
+	}
+	if at := quietUntil(ms.outbound.Now(), ms.clinic.Zone(), OffersFrom); name == MailOffer && !at.IsZero() {
+		if !at.Before(o.ExpiresAt) {
+			return notNeeded("the offer ends at night")
+		}
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: "no offer is sent by text message at night"}
 	}
 	a, link := waitingAs(&e, o), ""
 	a.Intake = e.Intake

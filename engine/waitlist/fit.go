@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/message"
 	"holdfast/store"
 )
 
@@ -12,7 +13,7 @@ const (
 	// An offer is open for the number of minutes in the clinic's settings. If the offer is made at night, these minutes
 	// count from the morning. Night is from evening to morning on the clinic's clock. Both constants are minutes since
 	// midnight.
-	morning = 7 * 60
+	morning = message.OffersFrom * 60
 	evening = 21 * 60
 	// lead is the minimum time between the end of an offer and the start of its slot. leastOffer is the minimum time
 	// for which an offer is open.

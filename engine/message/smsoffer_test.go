@@ -1,0 +1,49 @@
+package message_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/cli/clitest"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/waitlist"
+	"holdfast/store"
+)
+
+// TestOfferTextWaitsForMorning: a time becomes free in the evening. The person who waits for it gets the text message
+// at 07:00, when the offer's half hour begins.
+func TestOfferTextWaitsForMorning(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := smsClinic(t, fake, enginetest.OffersToFiles), context.Background()
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		taken := c.MustBook(r)
+		day := store.DateOf(c.Start)
+		time.Sleep(time.Until(c.Start.Add(-13*time.Hour - time.Minute))) // while the list is empty, time passes faster
+		_, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{AppointmentTypeID: "checkup", Actor: "user:desk",
+			Wish:    store.WaitlistWish{From: day, To: day, Earliest: 12 * 60, Latest: 12*60 + 30},
+			Patient: store.Patient{Name: "Ada", Email: "ada@example.org", Phone: "0170 1234567"},
+			Said:    clinic.Said{SMS: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(c.Start.Add(-13 * time.Hour))) // 23:00
+		c.MustCancel(taken.ID)
+		time.Sleep(time.Until(c.Start.Add(-5*time.Hour - time.Second)))
+		if got := fake.Texts(); len(got) != 0 {
+			t.Errorf("at night the gateway received %+v", got)
+		}
+		time.Sleep(time.Minute)
+		if got := fake.Texts(); len(got) != 1 || !strings.Contains(got[0].Text, "Held for you until Wed 5 Jan, 07:30") {
+			t.Errorf("at 07:00 the gateway received %+v, want the offer until 07:30", got)
+		}
+	})
+}
