@@ -286,13 +286,23 @@ func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, na
 	a, link := waitingAs(&e, o), ""
 	a.Intake = e.Intake
 	opens := &a
-	if name == MailProposal {
+	switch {
+	case name == MailProposal:
 		of, end := ms.displaced(ctx, &e)
 		if end != nil {
 			return *end
 		}
 		// the contact data may have changed since the absence was recorded
 		opens, a.Patient, a.Intake = of, of.Patient, of.Intake
+	case e.AppointmentID != "": // the patient waits for an earlier time, and may have given another number since
+		of, err := ms.store.Appointment(ctx, e.AppointmentID)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return notNeeded("the appointment was deleted")
+		case err != nil:
+			return unread(ctx)
+		}
+		a.Patient, a.Intake = of.Patient, of.Intake
 	}
 	number := ms.smsNumber(&a)
 	if number == "" && ms.SendsSMS() {

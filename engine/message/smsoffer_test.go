@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/notice/noticetest"
@@ -46,4 +47,55 @@ func TestOfferTextWaitsForMorning(t *testing.T) {
 			t.Errorf("at 07:00 the gateway received %+v, want the offer until 07:30", got)
 		}
 	})
+}
+
+// TestOfferOfEarlierTimeHeedsConsent: a patient waits for an earlier time, and then gives another number or no longer
+// agrees to text messages.
+func TestOfferOfEarlierTimeHeedsConsent(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	no := false
+	for name, x := range map[string]struct {
+		change booking.PatientRequest
+		want   string // the number that gets the offer; empty means none
+	}{
+		"unchanged": {change: booking.PatientRequest{Edit: func(*store.Patient) {}}, want: "+491701234567"},
+		"another number": {change: booking.PatientRequest{Edit: func(p *store.Patient) { p.Phone = "0170 7654321" }},
+			want: "+491707654321"},
+		"no consent": {change: booking.PatientRequest{Edit: func(*store.Patient) {}, SMS: &no}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := noticetest.NewGateway(t)
+			synctest.Test(t, func(t *testing.T) {
+				c, ctx := smsClinic(t, fake, enginetest.OffersToFiles), context.Background()
+				r := enginetest.BookingOf(2, "checkup")
+				r.SlotStart = c.Start
+				taken := c.MustBook(r)
+				late := texting(c)
+				late.SlotStart = c.Start.Add(2 * time.Hour)
+				a, day := c.MustBook(late), store.DateOf(c.Start)
+				time.Sleep(time.Until(c.Start.Add(-4*time.Hour - 30*time.Minute)))
+				if _, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &a, Actor: "manage",
+					Wish: store.WaitlistWish{From: day, To: day, Earliest: 12 * 60, Latest: 12*60 + 30}}); err != nil {
+					t.Fatal(err)
+				}
+				x.change.ID, x.change.Actor = a.ID, "system"
+				if _, err := c.Booking.ChangePatient(ctx, x.change); err != nil {
+					t.Fatal(err)
+				}
+				before := len(fake.Texts())
+				c.MustCancel(taken.ID)
+				time.Sleep(time.Minute)
+				to := ""
+				for _, m := range fake.Texts()[before:] {
+					if to += m.To; !strings.Contains(m.Text, "is free") {
+						t.Errorf("the gateway received %+v", m)
+					}
+				}
+				if to != x.want {
+					t.Errorf("the offer went to %q, want %q", to, x.want)
+				}
+			})
+		})
+	}
 }
