@@ -14,6 +14,7 @@ type absence struct {
 	id, specialist string
 	by             map[string]string       // move, ask or call, by appointment
 	from           map[string]referee.Span // as booked
+	timeless       map[string]bool         // asked for another time, without a proposed one
 	until          time.Time
 }
 
@@ -77,7 +78,8 @@ func (l *life) recordAbsence(r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	x := &absence{specialist: a.Specialist, by: map[string]string{}, from: map[string]referee.Span{}, until: block.To}
+	x := &absence{specialist: a.Specialist, by: map[string]string{}, from: map[string]referee.Span{},
+		timeless: map[string]bool{}, until: block.To}
 	hours := oneOf(r, []int{1, 1, 2, 0})
 	var choices []any
 	var chosen []referee.Span
@@ -92,10 +94,15 @@ func (l *life) recordAbsence(r *rand.Rand) error {
 			best = oneOf(r, row.Times)
 		}
 		x.by[known.ID] = oneOf(r, []string{"move", "ask", "ask", "ask", "call"})
+		choice := map[string]any{"appointmentId": known.ID, "by": x.by[known.ID], "version": row.Appointment.Version,
+			"specialistId": best.SpecialistID, "slotStartDate": stamp(best.SlotStartDate)}
+		if x.by[known.ID] == "ask" && l.Proposals[known.ID] == nil && len(l.absences)%3 == 1 {
+			x.timeless[known.ID] = true
+			delete(choice, "specialistId")
+			delete(choice, "slotStartDate")
+		}
 		chosen = append(chosen, best.of(known.Type))
-		choices = append(choices, map[string]any{"appointmentId": known.ID, "by": x.by[known.ID],
-			"version": row.Appointment.Version, "specialistId": best.SpecialistID,
-			"slotStartDate": stamp(best.SlotStartDate)})
+		choices = append(choices, choice)
 	}
 	body["choices"], body["holdHours"] = choices, hours
 	begun, house := time.Now(), l.house
@@ -113,7 +120,7 @@ func (l *life) recordAbsence(r *rand.Rand) error {
 	certain := time.Since(begun) < time.Second && l.house == house
 	x.id = said.ID
 	l.Specialists[x.specialist].Blocks[x.id] = block
-	l.absences[x.id] = x
+	l.absences[x.id], l.allAbsences = x, append(l.allAbsences, x)
 	before, links := map[string]referee.Appointment{}, map[string]string{}
 	for i, result := range said.Results {
 		id := result.AppointmentID
@@ -122,6 +129,7 @@ func (l *life) recordAbsence(r *rand.Rand) error {
 				return err
 			}
 			delete(x.by, id)
+			delete(x.timeless, id)
 			continue
 		}
 		l.displacedBy[id] = x.id
@@ -224,6 +232,9 @@ func (l *life) adoptProposals(x *absence) error {
 	for _, row := range said.Appointments {
 		id, by := row.Appointment.ID, x.by[row.Appointment.ID]
 		if by != "ask" && by != "call" {
+			continue
+		}
+		if l.Away(id); x.timeless[id] {
 			continue
 		}
 		if row.Proposal == nil {

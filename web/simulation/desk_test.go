@@ -324,8 +324,11 @@ func (l *life) series(r *rand.Rand) error {
 		s := l.SpanOf("surgery", specialist, at)
 		all = all && l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0
 	}
-	q := &request{method: "POST", path: "/v1/series", body: map[string]any{"appointmentTypeId": "surgery",
-		"times": times, "patient": patient(r), "displace": true}, admin: true}
+	who := patient(r)
+	body := map[string]any{"appointmentTypeId": "surgery", "times": times, "patient": who, "displace": true}
+	agrees(body)
+	q := &request{method: "POST", path: "/v1/series", body: body, admin: true}
+	asked := time.Now()
 	a, err := l.do(q)
 	if err != nil {
 		return err
@@ -346,6 +349,13 @@ func (l *life) series(r *rand.Rand) error {
 	if err := l.tookAll(said.Appointments); err != nil {
 		return err
 	}
+	var ids []string
+	for i := range said.Appointments {
+		ids = append(ids, said.Appointments[i].ID)
+		l.named(ids[i], who)
+		l.texted(ids[i], who, asked)
+	}
+	l.ReviewTogether(ids, time.Now())
 	if err := l.again(q, a); err != nil || r.IntN(2) == 0 {
 		return err
 	}
@@ -353,7 +363,8 @@ func (l *life) series(r *rand.Rand) error {
 	for i := r.IntN(len(said.Appointments)); i < len(said.Appointments); i++ {
 		before = append(before, *l.Appointments[said.Appointments[i].ID])
 	}
-	path, what, body := "/v1/appointments/"+before[0].ID+"/series/", "cancel", map[string]any{"undoable": true}
+	path, what := "/v1/appointments/"+before[0].ID+"/series/", "cancel"
+	body = map[string]any{"undoable": true}
 	if r.IntN(2) == 0 {
 		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
 	}

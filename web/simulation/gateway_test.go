@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -135,7 +136,7 @@ func (l *life) text(r *rand.Rand) error {
 	if a == nil {
 		return nil
 	}
-	if r.IntN(3) == 0 && !a.Overbook && l.Proposals[a.ID] == nil {
+	if r.IntN(3) == 0 && !a.Overbook && l.Proposals[a.ID] == nil && !l.inVisit[a.ID] && a.Type != "scarce" {
 		return l.moveAndBack(r, a)
 	}
 	phone, body := l.phones[a.ID], map[string]any{"notify": r.IntN(2) == 0}
@@ -225,14 +226,23 @@ func (l *life) moveWithLateText(r *rand.Rand, a *referee.Appointment) error {
 	return err
 }
 
-// checkTexts passes the text messages since the last check to the referee, and opens the link of the last one.
+// checkTexts passes the text messages since the last check to the referee, and opens the links of the last ones.
 func (l *life) checkTexts() error {
 	l.ReviewTexts(time.Now())
-	for _, t := range l.gateway.pending() {
+	list := l.gateway.pending()
+	if len(list) > 0 {
+		if err := l.readOffers(); err != nil {
+			return err
+		}
+	}
+	for _, t := range list {
 		l.counts["text messages"]++
 		if err := l.Texted(t); err != nil {
 			return err
 		}
+	}
+	if err := l.openOffer(); err != nil {
+		return err
 	}
 	t := l.LastText()
 	if t == nil || t.Link() == l.openedLink || !l.IsCurrent(t) || l.faults.isOff() {
@@ -248,6 +258,69 @@ func (l *life) checkTexts() error {
 	l.openedLink = t.Link()
 	l.counts["opened links of text messages"]++
 	return nil
+}
+
+// openOffer opens the link of the last text message about an offer that is still open.
+func (l *life) openOffer() error {
+	t, entry := l.LastOffer(time.Now())
+	if t == nil || t.Link() == l.openedOffer || l.faults.isOff() {
+		return nil
+	}
+	a, err := l.asks(&request{method: "GET", path: "/v1/waitlist/managed", manage: t.Link(), check: true})
+	if err != nil || a.status >= 500 {
+		return nil
+	}
+	if a.status != 200 || !strings.Contains(a.raw, entry) {
+		return fmt.Errorf("the link of the text message %q to %s got %d %s", t.Body, t.To, a.status, a.raw)
+	}
+	l.openedOffer = t.Link()
+	l.counts["opened links of offers"]++
+	return nil
+}
+
+// readOffers reads all offers and proposals from the database for the referee, and counts the messages that may ask a
+// displaced patient for another time.
+func (l *life) readOffers() error {
+	rows, err := l.rows.Query(`SELECT o.id, o.entry_id, o.appointment_type_id, o.specialist_id, o.slot_start, o.slot_end,
+			o.created_at, o.expires_at, COALESCE(o.ended_at, 0), o.status, e.absence_id, e.appointment_id, e.displaced
+		FROM waitlist_offers o JOIN waitlist_entries e ON e.id = o.entry_id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var list []referee.OfferedTime
+	asked := map[string]int{}
+	for rows.Next() {
+		var o referee.OfferedTime
+		var start, end, created, expires, ended int64
+		var status, absence, appointment, displaced string
+		if err := rows.Scan(&o.ID, &o.Entry, &o.Type, &o.Specialist, &start, &end, &created, &expires, &ended, &status,
+			&absence, &appointment, &displaced); err != nil {
+			return err
+		}
+		o.Start, o.End = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
+		o.Created, o.Expires = time.UnixMilli(created), time.UnixMilli(expires)
+		if ended != 0 {
+			o.Ended = time.UnixMilli(ended)
+		}
+		if absence != "" {
+			o.Appointment, o.By = appointment, string(store.Unpacked[store.Displaced](displaced).By)
+		}
+		if absence != "" && status == "withdrawn" {
+			asked[appointment]++
+		}
+		list = append(list, o)
+	}
+	l.OffersAre(list)
+	for _, x := range l.allAbsences {
+		for id := range x.timeless {
+			asked[id]++
+		}
+	}
+	for id, n := range asked {
+		l.MovesAsked(id, n)
+	}
+	return rows.Err()
 }
 
 // span is a period during which the gateway or the server did not work.
@@ -269,11 +342,11 @@ func (l *life) health(from, until time.Time) (worked time.Duration) {
 
 // checkTextsDue checks, once no message is pending, that every text message that was due has arrived.
 func (l *life) checkTextsDue() error {
-	if err := l.checkTexts(); err != nil {
+	if err := errors.Join(l.readOffers(), l.checkTexts()); err != nil {
 		return err
 	}
 	var list []store.Delivery
-	err := l.TextsDue(time.Now(), l.health, func(id, kind string) bool {
+	isUndecided := func(id, kind string) bool {
 		var err error
 		if list, err = l.store.Deliveries(context.Background(), id); err != nil {
 			return false
@@ -284,7 +357,14 @@ func (l *life) checkTextsDue() error {
 			}
 		}
 		return false
-	})
+	}
+	for kind, n := range l.TextKinds() {
+		l.counts["text messages: "+kind] = n
+	}
+	err := l.TextsDue(time.Now(), l.health, isUndecided)
+	if err == nil {
+		err = l.OfferTextsDue(time.Now(), l.health, isUndecided)
+	}
 	if err != nil {
 		err = fmt.Errorf("%w; its deliveries are %+v", err, list)
 	}

@@ -45,15 +45,18 @@ type life struct {
 	checked time.Time // the last check of every row
 	mia     *colleague
 	lea     signedIn
-	line    []string   // the entries of the waiting list, in the order of joining
-	visits  [][]string // the appointments of each visit, in the order of its people
+	line    []string                  // the entries of the waiting list, in the order of joining
+	waiters map[string]map[string]any // the people who wait, by entry
+	visits  [][]string                // the appointments of each visit, in the order of its people
 	inVisit map[string]bool
 	// the recorded absences, and the last one that displaced each appointment
 	absences    map[string]*absence
+	allAbsences []*absence
 	displacedBy map[string]string
 	phones      map[string]string // the numbers of patients who have ever agreed to text messages, by appointment
 	trouble     []span            // periods during which the gateway or the server did not work
 	openedLink  string            // the token of the last text message whose link was opened
+	openedOffer string            // the same, for offers of the waiting list
 	mu          sync.Mutex        // guards the records of concurrent requests
 	counts      map[string]int
 }
@@ -76,7 +79,8 @@ func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map
 	synctest.Test(t, func(t *testing.T) {
 		l := &life{seed: seed, base: base, manage: map[string]string{}, mailed: map[string]string{},
 			online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{},
-			absences: map[string]*absence{}, displacedBy: map[string]string{}, phones: map[string]string{}}
+			absences: map[string]*absence{}, displacedBy: map[string]string{}, phones: map[string]string{},
+			waiters: map[string]map[string]any{}}
 		counts = l.counts
 		start, _ := begins(seed)
 		time.Sleep(time.Until(start))

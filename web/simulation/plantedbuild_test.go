@@ -63,7 +63,7 @@ func (p *plantedBug) switched(n int) string {
 		return ""
 	}
 	if r, w, ok := both("case ", ":"); ok {
-		return "case " + either(strings.ReplaceAll(r, ", ", " || "), strings.ReplaceAll(w, ", ", " || ")) + ":"
+		return "case " + either(anyOf(r), anyOf(w)) + ":"
 	}
 	if r, w, ok := both("", ""); ok && plantedField.MatchString(r) && plantedField.MatchString(w) &&
 		!strings.Contains(r, ", ") {
@@ -90,6 +90,26 @@ func (p *plantedBug) switched(n int) string {
 		return fmt.Sprintf("%s\nif %s {\n%s\n}", right, on, strings.Replace(wrong, " := ", " = ", 1))
 	}
 	return fmt.Sprintf("if %s {\n%s\n} else {\n%s\n}", on, wrong, right)
+}
+
+// anyOf converts the list of conditions of a case to one condition. Commas between parentheses stay.
+func anyOf(list string) string {
+	var b strings.Builder
+	depth := 0
+	for i, c := range list {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		}
+		if c == ',' && depth == 0 && strings.HasPrefix(list[i:], ", ") {
+			b.WriteString(" ||")
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
 }
 
 // switchable builds one simulated clinic with all the bugs that can be switched on. It builds nothing if there are

@@ -33,12 +33,18 @@ func (l *life) rowOf(kinds []string, specialist string, start time.Time) (spans 
 	return spans
 }
 
+// comesTexted reports whether a person of a visit agrees to text messages: all people of every second visit, and only
+// the first or only the others of some visits.
+func comesTexted(visit, person int) bool {
+	return visit%2 == 0 || visit%4 == 1 && person == 0 || visit%8 == 3 && person > 0
+}
+
 func (l *life) bookVisit(r *rand.Rand) error {
 	kinds, people := make([]string, 2+r.IntN(2)), []any{}
 	n := r.IntN(1_000_000)
 	for i := range kinds {
 		kinds[i] = oneOf(r, []string{"checkup", "surgery"})
-		people = append(people, map[string]any{"appointmentTypeId": kinds[i],
+		people = append(people, map[string]any{"appointmentTypeId": kinds[i], "sms": comesTexted(n, i),
 			"name": fmt.Sprintf("Jo Doe %d the %d.", n, i+1)})
 	}
 	specialist, start := l.pick(r, "surgery")
@@ -47,11 +53,11 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	for _, s := range spans {
 		free = free && len(l.FreeSeats(s, "")) > 0
 	}
-	email := fmt.Sprintf("jo%d@example.org", n)
+	email, phone := fmt.Sprintf("jo%d@example.org", n), fmt.Sprintf("030 %07d", n)
 	asked, house := time.Now(), l.house
 	q := &request{method: "POST", path: "/v1/visits", admin: true, body: map[string]any{
 		"slotStartDate": stamp(start), "specialistId": specialist, "people": people, "displace": true,
-		"ignoreHours": true, "contact": map[string]any{"email": email, "phone": fmt.Sprintf("030 %07d", n)},
+		"ignoreHours": true, "contact": map[string]any{"email": email, "phone": phone},
 	}}
 	a, err := l.do(q)
 	if err != nil {
@@ -87,7 +93,13 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	for i, id := range ids {
 		l.named(id, people[i].(map[string]any))
 		l.mailed[id] = email
+		if comesTexted(n, i) {
+			l.phones[id] = phone
+			l.Agrees(id, international(phone), asked, time.Now())
+		}
 	}
+	l.ReviewTogether(ids, time.Now())
+	l.Visit(ids)
 	l.visits = append(l.visits, ids)
 	if r.IntN(4) > 0 {
 		return nil
@@ -130,9 +142,22 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	return l.changedTogether(r, "visit", what, a, begun, before, path+"/undo")
 }
 
-// changedTogether judges the response to a change to several appointments that was requested at begun: it must contain
-// all of them. Then it undoes the change after a pause in which another client may have taken a time.
+// changedTogether judges a change to several appointments, and the undo that may follow. It lets the referee count the
+// change once its outcome is certain.
 func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment,
+	undo string) error {
+	err := l.changedAll(r, of, what, a, begun, before, undo)
+	var ids []string
+	for i := range before {
+		ids = append(ids, before[i].ID)
+	}
+	l.ReviewTogether(ids, time.Now())
+	return err
+}
+
+// changedAll judges the response to a change to several appointments that was requested at begun: it must contain all
+// of them. Then it undoes the change after a pause in which another client may have taken a time.
+func (l *life) changedAll(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment,
 	undo string) error {
 	acknowledged := time.Now()
 	var said struct{ Appointments []appointmentJSON }

@@ -48,13 +48,12 @@ func (l *life) join() error {
 	l.requests++
 	n := 2_000_000 + l.requests
 	today := time.Now().In(l.Zone)
-	a, err := l.do(&request{method: "POST", path: "/v1/appointment-types/scarce/waitlist", admin: true,
-		body: map[string]any{
-			"from": today.Format(time.DateOnly), "to": today.AddDate(0, 0, 3).Format(time.DateOnly),
-			"patient": map[string]any{"name": fmt.Sprintf("Jo Wait %d", n),
-				"email": fmt.Sprintf("wait%d@example.org", n),
-				"phone": fmt.Sprintf("040 %07d", n)},
-		}})
+	who := map[string]any{"name": fmt.Sprintf("Jo Wait %d", n), "email": fmt.Sprintf("wait%d@example.org", n),
+		"phone": fmt.Sprintf("040 %07d", n)}
+	body := map[string]any{"from": today.Format(time.DateOnly), "to": today.AddDate(0, 0, 3).Format(time.DateOnly),
+		"patient": who}
+	agrees(body)
+	a, err := l.do(&request{method: "POST", path: "/v1/appointment-types/scarce/waitlist", admin: true, body: body})
 	if err != nil {
 		return err
 	}
@@ -63,6 +62,10 @@ func (l *life) join() error {
 		return fmt.Errorf("joining the waiting list got %d %s", a.status, a.raw)
 	}
 	l.line = append(l.line, said.Waiting.ID)
+	l.waiters[said.Waiting.ID] = who
+	if number := agreed(who); number != "" {
+		l.WaitsAt(said.Waiting.ID, number)
+	}
 	return nil
 }
 
@@ -196,6 +199,7 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return &request{method: "POST", path: "/v1/waitlist/" + entry + "/accept", admin: true,
 			key: fmt.Sprintf("accept-%s-%d", o.ID, n)}
 	}
+	asked := time.Now()
 	first, err := l.do(q(0))
 	if err != nil {
 		return err
@@ -227,7 +231,10 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return fmt.Errorf("%s was offered, but %s was booked", stamp(o.SlotStartDate),
 			stamp(said.Appointment.SlotStartDate))
 	}
-	return l.booked(&said.Appointment, "")
+	err = l.booked(&said.Appointment, "")
+	l.named(said.Appointment.ID, l.waiters[entry])
+	l.texted(said.Appointment.ID, l.waiters[entry], asked)
+	return err
 }
 
 func (e *entryJSON) open() *offerJSON {

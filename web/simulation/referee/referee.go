@@ -98,13 +98,19 @@ type Referee struct {
 	texts        map[string]*texting       // appointments whose patients get or have got text messages
 	received     []Text                    // the judged messages that the SMS gateway received
 	reviewed     time.Time                 // the last review of texts
+	batches      []*batch                  // the changes of several appointments at once
+	waiting      map[string]string         // the numbers for text messages of waiting-list entries
+	offered      []OfferedTime             // all offers and proposals
+	offerTexts   map[string]int            // how many messages about each of them have settled
+	mustMove     map[string]int            // the messages that may ask for another time, by appointment
 }
 
 // New returns a referee with an empty calendar.
 func New(c Clinic) *Referee {
 	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{},
 		Sessions: map[string]*Session{}, Proposals: map[string]*Proposal{}, byDay: map[string][]*Appointment{},
-		texts: map[string]*texting{}}
+		texts: map[string]*texting{}, waiting: map[string]string{}, offerTexts: map[string]int{},
+		mustMove: map[string]int{}}
 }
 
 // SpanOf returns the time of a slot.

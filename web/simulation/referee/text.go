@@ -18,7 +18,11 @@ type Text struct {
 
 	about  *texting
 	kind   string
-	counts bool // it has been matched to an expected message
+	group  string // of a message about several appointments: the kind of the change
+	batch  *batch // that such a message is about
+	offer  string // the id of the offer or proposal that it is about
+	entry  string // of that offer
+	counts bool   // it has been matched to an expected message
 }
 
 // texting is the referee's record of one appointment whose patient can get text messages.
@@ -32,6 +36,10 @@ type texting struct {
 	loose          bool // changed by concurrent requests, so the referee does not know the number of changes
 	cancelled      lasting[Span]
 	displaced      bool // an absence has displaced it at least once
+	// the changes that it has in common with other appointments
+	booked, cancelledIn *batch
+	movedIn             map[int]*batch // by index in times
+	visit               []string       // the appointments of its visit
 }
 
 // lasting is a value that applied for some time. It may have applied as early as from, it certainly applied from the
@@ -68,9 +76,11 @@ var textForms = map[string]*regexp.Regexp{
 	"reminder":     regexp.MustCompile(`^Harbour Cl[a-z]*: reminder of your appointment on ([^.]*)\.`),
 	"must_move":    regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
 	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: we propose ([^.]*)\. Held until ([^.]*)\.`),
+	"waitlist_offer": regexp.MustCompile(
+		`^Harbour Cl[a-z]*: ([^.]*) is free\. Held for you until ([^.]*)\.`),
 }
 
-var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply): )?https://book\.clinic\.example/m#(\S+)$`)
+var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply|Book): )?https://book\.clinic\.example/m#(\S+)$`)
 
 // Link returns the token of the link in a text message, or "" if there is none.
 func (t *Text) Link() string {
@@ -96,7 +106,7 @@ func (r *Referee) Agrees(id, number string, since, now time.Time) {
 		if number == "" {
 			return
 		}
-		x = &texting{id: id, created: since}
+		x = &texting{id: id, created: since, movedIn: map[int]*batch{}}
 		r.texts[id] = x
 	}
 	if n := len(x.numbers); n > 0 {
@@ -125,8 +135,12 @@ func (r *Referee) Loosen(id string) {
 }
 
 // ReviewTexts records how the appointments whose patients get text messages have changed since the last review.
-func (r *Referee) ReviewTexts(now time.Time) {
-	for id, x := range r.texts {
+func (r *Referee) ReviewTexts(now time.Time) { r.review(now) }
+
+// review is like ReviewTexts, and returns the changes.
+func (r *Referee) review(now time.Time) (found []changed) {
+	for _, id := range sortedKeys(r.texts) {
+		x := r.texts[id]
 		a := r.Appointments[id]
 		if a == nil {
 			continue
@@ -142,12 +156,14 @@ func (r *Referee) ReviewTexts(now time.Time) {
 		if last < 0 {
 			x.times = append(x.times, lasting[Span]{value: a.Span, from: x.created, certain: now})
 			last = 0
+			found = append(found, changed{x, "confirmation"})
 		}
 		wasCancelled, was := !x.cancelled.from.IsZero(), &x.times[last]
 		switch {
 		case a.Cancelled && !wasCancelled:
 			was.until = now
 			x.cancels++
+			found = append(found, changed{x, "cancellation"})
 			x.cancelled = lasting[Span]{value: a.Span, from: since, certain: now}
 		case !a.Cancelled && wasCancelled: // an undo in another action, or concurrent requests
 			x.cancelled, x.loose = lasting[Span]{}, true
@@ -156,10 +172,12 @@ func (r *Referee) ReviewTexts(now time.Time) {
 		default:
 			was.until = now
 			x.moves++
+			found = append(found, changed{x, "reschedule"})
 			x.times = append(x.times, lasting[Span]{value: a.Span, from: since, certain: now})
 		}
 	}
 	r.reviewed = now
+	return found
 }
 
 func sameTime(a, b Span) bool { return a.Start.Equal(b.Start) && a.Specialist == b.Specialist }
@@ -175,6 +193,9 @@ func (r *Referee) Texted(t Text) error {
 			return n.value == t.To && n.appliedAt(t.At)
 		})
 	})
+	for _, number := range r.waiting {
+		known = known || number == t.To
+	}
 	if !known {
 		return fmt.Errorf("%s went to a number without consent", what)
 	}
@@ -193,11 +214,22 @@ func (r *Referee) Texted(t Text) error {
 			t.kind, when = kind, m[1]
 		}
 	}
+	for kind, form := range groupForms {
+		if form.MatchString(t.Body) {
+			t.kind, t.group = groupKind(kind), kind
+		}
+	}
 	if t.kind == "" {
 		return fmt.Errorf("%s is none of the clinic's texts", what)
 	}
-	if (t.Link() == "") != (t.kind == "cancellation") {
+	if (t.Link() == "") != (t.kind == "cancellation" || t.group == "cancellation") {
 		return fmt.Errorf("%s has the wrong link", what)
+	}
+	switch {
+	case t.group != "":
+		return r.judgeGroup(&t, what)
+	case t.kind == "waitlist_offer", t.kind == "proposal":
+		return r.judgeOffer(&t, what, when)
 	}
 	var about []*texting
 	for _, id := range sortedKeys(r.texts) {
@@ -248,21 +280,25 @@ func (r *Referee) onlyOnce(t *Text, what, when string) error {
 		isLoose = isLoose || x.loose
 		switch t.kind {
 		case "confirmation":
-			required++
+			if x.booked == nil {
+				required++
+			}
 		case "reschedule":
 			required += x.moves
 		case "cancellation":
 			required += x.cancels
 		case "reminder":
 			for start := range x.starts() {
-				if r.isAbout(x, start, when) {
+				_, isCovered := r.isRemindedWith(x, time.Unix(start, 0), t.To, t.At)
+				if r.isAbout(x, start, when) && !isCovered {
 					required += len(r.reminders(time.Unix(start, 0), x.created, t.At.Add(time.Second)))
 				}
 			}
-		default:
-			isLoose = true
+		case "must_move":
+			required += r.mustMove[id]
 		}
 	}
+	required += r.unsettled(t.kind, t.To)
 	if got > required && !(isLoose && t.kind != "reminder" && t.kind != "confirmation") {
 		return fmt.Errorf("%s is the %d. %s to this number, and %d were due", what, got, t.kind, required)
 	}
@@ -309,12 +345,9 @@ func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
 
 // hadTime reports whether a message contains a time that its appointment may have had when the message arrived.
 func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
-	switch t.kind {
-	case "cancellation":
+	if t.kind == "cancellation" {
 		c := &x.cancelled
 		return x.loose || !c.from.IsZero() && !t.At.Before(c.from) && r.names(&c.value, when)
-	case "proposal": // judged with the proposals
-		return x.displaced
 	}
 	for i := range x.times {
 		if at := &x.times[i]; at.appliedAt(t.At) && r.names(&at.value, when) {
@@ -362,7 +395,17 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 			at := &x.times[i]
 			kinds := []string{"reschedule", "confirmation"}
 			until := earliest(at.until, at.value.End, now, at.certain.Add(24*time.Hour))
-			if err := r.textDue(x, kinds, &at.value, at.from, at.certain, until, health, isUndecided); err != nil {
+			var b *batch
+			if b = x.movedIn[i]; i == 0 {
+				b = x.booked
+			}
+			var err error
+			if b != nil {
+				err = r.groupDue(b, x, &at.value, at.certain, until, health, isUndecided)
+			} else {
+				err = r.textDue(x, kinds, &at.value, at.from, at.certain, until, health, isUndecided)
+			}
+			if err != nil {
 				return err
 			}
 			if x.displaced {
@@ -370,6 +413,9 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 			}
 			awake := func(from, until time.Time) time.Duration { return r.awake(from, until, health) }
 			for _, due := range r.reminders(at.value.Start, at.certain, earliest(at.until, at.value.Start, now)) {
+				if is, _ := r.isRemindedWith(x, at.value.Start, r.Number(id), due); is {
+					continue
+				}
 				if err := r.textDue(x, []string{"reminder"}, &at.value, due.Add(-time.Second), due,
 					earliest(at.until, at.value.Start, now), awake, isUndecided); err != nil {
 					return err
@@ -378,8 +424,13 @@ func (r *Referee) TextsDue(now time.Time, health func(from, until time.Time) tim
 		}
 		if c := &x.cancelled; !c.from.IsZero() {
 			until := earliest(c.value.End, now, c.certain.Add(24*time.Hour))
-			if err := r.textDue(x, []string{"cancellation"}, &c.value, c.from, c.certain, until, health,
-				isUndecided); err != nil {
+			var err error
+			if x.cancelledIn != nil {
+				err = r.groupDue(x.cancelledIn, x, &c.value, c.certain, until, health, isUndecided)
+			} else {
+				err = r.textDue(x, []string{"cancellation"}, &c.value, c.from, c.certain, until, health, isUndecided)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -431,8 +482,11 @@ func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until 
 	}
 	for i := range r.received {
 		t := &r.received[i]
+		if !slices.Contains(kinds, t.kind) {
+			continue
+		}
 		m := textForms[t.kind].FindStringSubmatch(t.Body)
-		if t.Settled && !t.counts && t.To == number && slices.Contains(kinds, t.kind) && r.names(s, m[1]) &&
+		if t.Settled && !t.counts && t.To == number && r.names(s, m[1]) &&
 			!t.At.Before(from) && !t.At.After(until.Add(textUnderWay)) {
 			t.counts = true
 			return nil
@@ -462,13 +516,19 @@ func earliest(times ...time.Time) (first time.Time) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// TextCount returns the number of requests that the gateway has received.
-func (r *Referee) TextCount() int { return len(r.received) }
+// TextKinds counts the judged requests to the gateway by kind.
+func (r *Referee) TextKinds() map[string]int {
+	kinds := map[string]int{}
+	for i := range r.received {
+		kinds[r.received[i].kind]++
+	}
+	return kinds
+}
 
 // LastText returns the last judged message that has a link and is about one appointment, or nil if there is none.
 func (r *Referee) LastText() *Text {
 	for i := len(r.received) - 1; i >= 0; i-- {
-		if t := &r.received[i]; t.Taken && t.about != nil && t.Link() != "" && t.kind != "proposal" {
+		if t := &r.received[i]; t.Taken && t.about != nil && t.Link() != "" {
 			return t
 		}
 	}

@@ -139,3 +139,135 @@ func TestRefereeMissesTextsThatWereDue(t *testing.T) {
 		})
 	}
 }
+
+// group returns a referee with a visit of three people on Wednesday at 9:00, 10:00 and 11:00, booked on Monday at 8:00.
+// All of them get text messages at one number.
+func group(t *testing.T) *Referee {
+	t.Helper()
+	r := newReferee()
+	ids := []string{"a", "b", "c"}
+	for i, id := range ids {
+		mustNot(t, r.Booked(r.appointment(id, "checkup", at(2*24+9+i, 0))))
+		r.Agrees(id, "+4930123456", at(8, 0), at(8, 0))
+	}
+	r.ReviewTogether(ids, at(8, 0))
+	r.Visit(ids)
+	return r
+}
+
+const groupBooked = "3 appointments are booked, the first on Wed 25 Nov, 09:00." + sentLink
+
+func TestRefereeFindsWrongGroupTexts(t *testing.T) {
+	t.Parallel()
+	cancelled := func(t *testing.T, r *Referee, ids ...string) {
+		for _, id := range ids {
+			mustNot(t, r.Cancelled(id))
+		}
+		r.ReviewTogether(ids, at(9, 0))
+	}
+	for name, c := range map[string]struct {
+		before func(*testing.T, *Referee)
+		text   Text
+		want   string // of the error; empty means none
+	}{
+		"one message": {text: message(groupBooked, at(8, 0))},
+		"a message for each appointment": {before: func(t *testing.T, r *Referee) {
+			mustNot(t, r.Texted(message(groupBooked, at(8, 0))))
+		}, text: message(confirmed, at(8, 0)), want: "and 0 were due"},
+		"a second message": {before: func(t *testing.T, r *Referee) {
+			mustNot(t, r.Texted(message(groupBooked, at(8, 0))))
+		}, text: message(groupBooked, at(8, 1)), want: "message number 2"},
+		"the second as the first": {
+			text: message("2 appointments are booked, the first on Wed 25 Nov, 10:00."+sentLink, at(8, 5)),
+			want: "no such change"},
+		"one too many": {text: message("4 appointments are booked, the first on Wed 25 Nov, 09:00."+sentLink,
+			at(8, 5)), want: "no such change"},
+		"one that was cancelled": {before: func(t *testing.T, r *Referee) { cancelled(t, r, "c") },
+			text: message(groupBooked, at(9, 5)), want: "no such change"},
+		"without one that was cancelled": {before: func(t *testing.T, r *Referee) { cancelled(t, r, "c") },
+			text: message("2 appointments are booked, the first on Wed 25 Nov, 09:00."+sentLink, at(9, 5))},
+		"the last that is left": {before: func(t *testing.T, r *Referee) { cancelled(t, r, "b", "c") },
+			text: message(confirmed, at(9, 5))},
+		"an ended one": {text: message(groupBooked, at(2*24+10, 50)), want: "no such change"},
+		"all are cancelled": {before: func(t *testing.T, r *Referee) { cancelled(t, r, "a", "b", "c") },
+			text: message("3 appointments were cancelled, the first on Wed 25 Nov, 09:00.", at(9, 5))},
+		"none was moved": {text: message("3 appointments have new times, the first: Wed 25 Nov, 09:00."+sentLink,
+			at(9, 5)), want: "no such change"},
+		"the reminder of the first": {
+			text: message("reminder of your appointment on Wed 25 Nov, 09:00."+sentLink, at(24+21, 0))},
+		"the reminder of the second": {
+			text: message("reminder of your appointment on Wed 25 Nov, 10:00."+sentLink, at(2*24+8, 0)),
+			want: "and 0 were due"},
+		"the reminder of the second, which is now the first": {
+			before: func(t *testing.T, r *Referee) { cancelled(t, r, "a") },
+			text:   message("reminder of your appointment on Wed 25 Nov, 10:00."+sentLink, at(2*24+8, 0))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := group(t)
+			if c.before != nil {
+				c.before(t, r)
+			}
+			err := r.Texted(c.text)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRefereeMissesGroupTextThatWasDue(t *testing.T) {
+	t.Parallel()
+	healthy := func(from, until time.Time) time.Duration { return until.Sub(from) }
+	never := func(string, string) bool { return false }
+	r := group(t)
+	if err := r.TextsDue(at(12, 0), healthy, never); err == nil || !strings.Contains(err.Error(), "series_confirmation") {
+		t.Errorf("without a message: got %v", err)
+	}
+	mustNot(t, r.Texted(message(groupBooked, at(8, 0))))
+	mustNot(t, r.TextsDue(at(12, 0), healthy, never))
+}
+
+func TestRefereeFindsWrongOfferTexts(t *testing.T) {
+	t.Parallel()
+	const sent = "Wed 25 Nov, 09:00 is free. Held for you until Mon 23 Nov, 08:30. Book: https://book.clinic.example/m#t"
+	for name, c := range map[string]struct {
+		change func(*OfferedTime)
+		texts  []Text
+		want   string
+	}{
+		"an offer":  {texts: []Text{message(sent, at(8, 1))}},
+		"too early": {texts: []Text{message(sent, at(8, 0))}, want: "no open offer"},
+		"twice":     {texts: []Text{message(sent, at(8, 1)), message(sent, at(8, 2))}, want: "message number 2"},
+		"declined": {change: func(o *OfferedTime) { o.Ended = at(8, 1) }, texts: []Text{message(sent, at(8, 5))},
+			want: "no open offer"},
+		"another end": {change: func(o *OfferedTime) { o.Expires = at(9, 0) }, texts: []Text{message(sent, at(8, 1))},
+			want: "no open offer"},
+		"to another entry": {change: func(o *OfferedTime) { o.Entry = "other" }, texts: []Text{message(sent, at(8, 1))},
+			want: "no open offer"},
+		"no message": {want: "no text message about the waitlist_offer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReferee()
+			r.WaitsAt("entry", "+4930123456")
+			o := OfferedTime{Span: r.SpanOf("checkup", "ada", at(2*24+9, 0)), ID: "offer", Entry: "entry",
+				Created: at(8, 0), Expires: at(8, 30)}
+			if c.change != nil {
+				c.change(&o)
+			}
+			r.OffersAre([]OfferedTime{o})
+			var err error
+			for _, m := range c.texts {
+				if err == nil {
+					err = r.Texted(m)
+				}
+			}
+			if err == nil {
+				err = r.OfferTextsDue(at(9, 0), func(from, until time.Time) time.Duration { return until.Sub(from) },
+					func(string, string) bool { return false })
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
