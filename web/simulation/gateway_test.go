@@ -142,7 +142,7 @@ func (l *life) text(r *rand.Rand) error {
 	phone, body := l.phones[a.ID], map[string]any{"notify": r.IntN(2) == 0}
 	switch {
 	case l.Number(a.ID) == "":
-		body["sms"] = true
+		body["sms"], body["notify"] = true, true // a silent change plans no reminders
 	case r.IntN(2) == 0:
 		body["sms"] = false
 	default:

@@ -80,7 +80,8 @@ var textForms = map[string]*regexp.Regexp{
 		`^Harbour Cl[a-z]*: ([^.]*) is free\. Held for you until ([^.]*)\.`),
 }
 
-var textLink = regexp.MustCompile(` (?:(?:Change or cancel|New time|Reply|Book): )?https://book\.clinic\.example/m#(\S+)$`)
+var textLink = regexp.MustCompile(
+	` (?:(?:Change or cancel|New time|Reply|Book): )?https://book\.clinic\.example/m#(\S+)$`)
 
 // Link returns the token of the link in a text message, or "" if there is none.
 func (t *Text) Link() string {
@@ -300,9 +301,31 @@ func (r *Referee) onlyOnce(t *Text, what, when string) error {
 	}
 	required += r.unsettled(t.kind, t.To)
 	if got > required && !(isLoose && t.kind != "reminder" && t.kind != "confirmation") {
-		return fmt.Errorf("%s is the %d. %s to this number, and %d were due", what, got, t.kind, required)
+		return fmt.Errorf("%s is the %d. %s to this number, and %d were due; its appointments are%s", what, got, t.kind,
+			required, r.accountOf(t.To))
 	}
 	return nil
+}
+
+// accountOf describes the appointments that have ever had a number, for the message about a violation.
+func (r *Referee) accountOf(number string) string {
+	var b strings.Builder
+	for _, id := range sortedKeys(r.texts) {
+		x := r.texts[id]
+		if !x.hadNumber(number) {
+			continue
+		}
+		fmt.Fprintf(&b, " %s (%d moves, %d cancellations; at", id, x.moves, x.cancels)
+		for i := range x.times {
+			at := &x.times[i]
+			fmt.Fprintf(&b, " %s from %s to %s", at.value, at.from.Format(time.TimeOnly), at.until.Format(time.TimeOnly))
+			if m := x.movedIn[i]; m != nil {
+				fmt.Fprintf(&b, " with %d others, about which %d messages arrived", len(m.members)-1, m.settled)
+			}
+		}
+		b.WriteString(")")
+	}
+	return b.String()
 }
 
 // starts returns the starts that an appointment has had.
