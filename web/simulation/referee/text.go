@@ -36,6 +36,7 @@ type texting struct {
 	loose          bool // changed by concurrent requests, so the referee does not know the number of changes
 	cancelled      lasting[Span]
 	displaced      bool // an absence has displaced it at least once
+	overbook       bool // at the last review
 	// the changes that it has in common with other appointments
 	booked, cancelledIn *batch
 	movedIn             map[int]*batch // by index in times
@@ -155,6 +156,7 @@ func (r *Referee) review(now time.Time) (found []changed) {
 		last := len(x.times) - 1
 		since := r.reviewed
 		if last < 0 {
+			x.overbook = a.Overbook
 			x.times = append(x.times, lasting[Span]{value: a.Span, from: x.created, certain: now})
 			last = 0
 			found = append(found, changed{x, "confirmation"})
@@ -169,13 +171,14 @@ func (r *Referee) review(now time.Time) (found []changed) {
 		case !a.Cancelled && wasCancelled: // an undo in another action, or concurrent requests
 			x.cancelled, x.loose = lasting[Span]{}, true
 			x.times = append(x.times, lasting[Span]{value: a.Span, from: since, certain: now})
-		case a.Cancelled || sameTime(was.value, a.Span):
-		default:
+		case a.Cancelled || sameTime(was.value, a.Span) && x.overbook == a.Overbook:
+		default: // an overbooked appointment that gets a regular place at its time also gets a new link
 			was.until = now
 			x.moves++
 			found = append(found, changed{x, "reschedule"})
 			x.times = append(x.times, lasting[Span]{value: a.Span, from: since, certain: now})
 		}
+		x.overbook = a.Overbook
 	}
 	r.reviewed = now
 	return found

@@ -26,6 +26,8 @@ func message(body string, at time.Time) Text {
 
 const confirmed = "your appointment is on Wed 25 Nov, 09:00." + sentLink
 
+const newTime = "new time for your appointment: Wed 25 Nov, 09:00." + sentLink
+
 func TestRefereeFindsWrongTexts(t *testing.T) {
 	t.Parallel()
 	remind := func(when time.Time) Text {
@@ -52,6 +54,16 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 			mustNot(t, r.Booked(r.appointment("a", "checkup", at(2*24+10, 0))))
 			r.ReviewTexts(at(9, 0))
 		}, text: func() Text { return message(confirmed, at(9, 5)) }, want: "about no appointment"},
+		"a regular place for an overbooked appointment": {before: func(t *testing.T, r *Referee) {
+			a := r.appointment("a", "checkup", at(2*24+9, 0))
+			a.Overbook = true
+			mustNot(t, r.Booked(a))
+			r.ReviewTexts(at(8, 30))
+			a.Overbook = false
+			mustNot(t, r.Texted(message(newTime, at(8, 30))))
+			mustNot(t, r.Booked(a))
+			r.ReviewTexts(at(9, 0))
+		}, text: func() Text { return message(newTime, at(9, 0)) }},
 		"a second confirmation": {before: func(t *testing.T, r *Referee) {
 			mustNot(t, r.Texted(message(confirmed, at(8, 0))))
 		}, text: func() Text { return message(confirmed, at(8, 1)) }, want: "and 1 were due"},
