@@ -92,7 +92,9 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	}
 	for i, id := range ids {
 		l.named(id, people[i].(map[string]any))
-		l.mailed[id] = email
+		if spans[len(spans)-1].End.After(time.Now().Add(10 * time.Minute)) { // no email confirms what is over
+			l.mailed[id] = email
+		}
 		if comesTexted(n, i) {
 			l.phones[id] = phone
 			l.Agrees(id, international(phone), asked, time.Now())
