@@ -396,7 +396,7 @@ func TestChangedTypeEndsProposal(t *testing.T) {
 			SpecialistID: "ada", AppointmentTypeID: "surgery", IgnoreHours: true, Actor: jo}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute) // the list is checked once a minute
 		var ended *waitlist.EndedError
 		if _, err := c.Waitlist.Accept(ctx, o.ID, "manage", nil); !errors.As(err, &ended) {
 			t.Errorf("accepted: got %v, want that the proposal has ended", err)
