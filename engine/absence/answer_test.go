@@ -490,6 +490,7 @@ func TestNewAbsenceProposesOverlappingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, a, _ := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
 		o := proposal(c, a)
+		time.Sleep(3 * time.Second)
 		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) {
 			x.SlotStepMinutes = x.DurationMinutes / 2
 		}); err != nil {
