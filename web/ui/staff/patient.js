@@ -1,6 +1,6 @@
 // The fields for the patient of an appointment. The name field searches the appointments for known people. The arrow
 // keys and Enter choose one, which also fills in the other details.
-import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
+import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
@@ -96,13 +96,14 @@ export function Name({ desk, id = 'patient-name', value, input, choose, error, f
     [at, setAt] = useState(-1),
     [open, setOpen] = useState(false)
   const asked = useRef(0),
-    ref = useRef(),
     picked = useRef('')
   const q = value.trim()
-  // A key press may have opened the dialog, so put the caret after the text that it typed.
-  useLayoutEffect(() => {
-    ref.current.setSelectionRange(value.length, value.length)
-  }, [])
+  // If a key press opened the dialog, put the caret after the letter that it typed. WebKit moves the caret to the start
+  // after the focus event.
+  const focused = e => {
+    const { currentTarget: field } = e
+    if (field.value.length === 1) queueMicrotask(() => field.setSelectionRange(1, 1))
+  }
   useEffect(() => {
     const mine = ++asked.current
     if (q.length < 2 || q === picked.current) {
@@ -145,7 +146,6 @@ export function Name({ desk, id = 'patient-name', value, input, choose, error, f
         <input
           id=${id}
           name=${id}
-          ref=${ref}
           autofocus=${focus}
           autocomplete="off"
           spellcheck="false"
@@ -161,6 +161,7 @@ export function Name({ desk, id = 'patient-name', value, input, choose, error, f
             setOpen(true)
             input(e.currentTarget.value)
           }}
+          onFocus=${focused}
           onKeyDown=${key}
           onBlur=${() => setOpen(false)}
         />
