@@ -122,6 +122,12 @@ func TestMain(m *testing.M) {
 	if firefox.stop != nil {
 		firefox.stop()
 	}
+	if errors.Is(webkit.err, errNoWebKit) {
+		fmt.Fprintln(os.Stderr, "browsertest: SKIPPED:", webkit.err)
+	}
+	if webkit.stop != nil {
+		webkit.stop()
+	}
 	os.Exit(code)
 }
 

@@ -52,6 +52,10 @@ var prefs = map[string]any{
 	"app.normandy.enabled": false, "ui.prefersReducedMotion": 1,
 }
 
+// leash is a shell script that runs a program. It kills the program and deletes the directory PROFILE when the shell's
+// input closes. That happens when the test process ends, for whatever reason.
+const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
+
 // open starts the browser if it is not running yet.
 func (b *fox) open(t testing.TB) {
 	t.Helper()
@@ -84,9 +88,6 @@ func (b *fox) launch() error {
 	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(user.String()), 0o600); err != nil {
 		return err
 	}
-	// The shell kills Firefox and deletes its profile when the shell's input closes. That happens when the test process
-	// ends, for whatever reason.
-	const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
 	run := exec.Command("/bin/sh", "-c", leash, "sh", program, "--headless", "--no-remote", "--profile", profile,
 		"--remote-debugging-port=0", "--remote-allow-system-access", "about:blank")
 	run.Env = append(os.Environ(), "PROFILE="+profile, "TZ=UTC", "MOZ_CRASHREPORTER_DISABLE=1",

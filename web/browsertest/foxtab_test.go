@@ -83,11 +83,20 @@ var webdriverKeys = map[string]string{
 }
 
 func (d foxTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
+	steps, err := webdriverPress(k, modifiers)
+	if err != nil {
+		return err
+	}
+	return d.keys(ctx, steps)
+}
+
+// webdriverPress returns the steps that press and release a key while modifiers are held down.
+func webdriverPress(k *kb.Key, modifiers int64) ([]object, error) {
 	value := k.Key
 	if named := webdriverKeys[k.Key]; named != "" {
 		value = named
 	} else if len([]rune(value)) != 1 {
-		return fmt.Errorf("unknown key %q", value)
+		return nil, fmt.Errorf("unknown key %q", value)
 	}
 	if k.Shift {
 		modifiers |= shift
@@ -99,21 +108,25 @@ func (d foxTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
 				[]object{{"type": "keyUp", "value": held}})
 		}
 	}
-	return d.keys(ctx, steps)
+	return steps, nil
 }
 
 func (d foxTab) keys(ctx context.Context, steps []object) error {
 	return d.perform(ctx, object{"type": "key", "id": "keys", "actions": steps})
 }
 
-// write presses a key for each letter, because BiDi has no command for pasting text.
 func (d foxTab) write(ctx context.Context, text string) error {
+	return d.keys(ctx, webdriverText(text))
+}
+
+// webdriverText returns the steps that press a key for each letter, because WebDriver has no command for pasting text.
+func webdriverText(text string) []object {
 	steps := []object{}
 	for _, letter := range text {
 		steps = append(steps, object{"type": "keyDown", "value": string(letter)},
 			object{"type": "keyUp", "value": string(letter)})
 	}
-	return d.keys(ctx, steps)
+	return steps
 }
 
 func (d foxTab) size(ctx context.Context, width, height int64) error {

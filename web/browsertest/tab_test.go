@@ -41,6 +41,9 @@ func (h *house) tab(t testing.TB) *tab {
 	if aboutFirefox(t) {
 		return h.firefoxTab(t)
 	}
+	if aboutWebKit(t) {
+		return h.webkitTab(t)
+	}
 	w := chromium.window(t)
 	var p *tab
 	p = h.watch(t, w.ctx, func() {
@@ -150,7 +153,9 @@ func (p *tab) step(do func(ctx context.Context) error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := do(ctx); err != nil {
+	if err := do(ctx); errors.Is(err, errUnsupported) {
+		p.t.Skip("SKIPPED: ", err)
+	} else if err != nil {
 		p.t.Fatalf("the browser: %v", err)
 	}
 }
