@@ -279,3 +279,36 @@ func TestRescheduleIgnoresCooldown(t *testing.T) {
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240),
 		"clientId": client(2)}, surgery.managing()).want(201)
 }
+
+// TestMoveListsTimesOverOwnTime: with the link of an appointment, the list of times has those that overlap the
+// appointment's own time, as the hold and the move accept them. Other lists do not change.
+func TestMoveListsTimesOverOwnTime(t *testing.T) {
+	h := newHouse(t)
+	booked := h.book(1, "surgery", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201)
+	link := booked.managing()
+	other := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(360), "specialistId": "ada"}).want(201).managing()
+	isListed := func(kind string, headers ...header) bool {
+		t.Helper()
+		path := "/v1/appointment-types/" + kind + "/timeslots?specialistId=ada&from=" + h.at(0)[:10]
+		return strings.Contains(h.do("GET", path, nil, headers...).want(200).raw, `"start":"`+h.at(150))
+	}
+	for _, x := range []struct {
+		name, kind string
+		headers    []header
+		want       bool
+	}{
+		{"without a link", "surgery", nil, false},
+		{"with another appointment's link", "surgery", []header{other}, false},
+		{"with its link", "surgery", []header{link}, true},
+		{"with its link, of another type", "checkup", []header{link}, false},
+		{"without a link again", "surgery", nil, false}, // the list for the link is not cached
+	} {
+		if got := isListed(x.kind, x.headers...); got != x.want {
+			t.Errorf("%s: the time in the appointment's own time is listed: %t, want %t", x.name, got, x.want)
+		}
+	}
+	h.do("GET", "/v1/appointment-types/surgery/timeslots", nil, header{"Holdfast-Manage": "v1.forged"}).problem(401,
+		"unauthorized")
+	move := map[string]any{"slotStartDate": h.at(150), "specialistId": "ada"}
+	h.do("POST", "/v1/appointments/managed/reschedule", move, link).want(200)
+}

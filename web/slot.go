@@ -28,6 +28,10 @@ func (s *Server) timeslots(c *call) error {
 	if err := s.visible(c, r.AppointmentTypeID); err != nil {
 		return err
 	}
+	var err error
+	if r.Moving, err = s.moving(c); err != nil {
+		return err
+	}
 	answer, err := s.engine.Booking.List(c.ctx(), r)
 	if err != nil {
 		return err

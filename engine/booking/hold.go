@@ -39,9 +39,9 @@ type HoldRequest struct {
 	Limit func(*holds.Span) error
 }
 
-// moves reports whether the hold is for moving an appointment of the requested type.
-func (r *HoldRequest) moves() bool {
-	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
+// moves reports whether a is a confirmed appointment of a type, so that a request for times of this type can move it.
+func moves(a *store.Appointment, appointmentTypeID string) bool {
+	return a != nil && a.Status == store.Confirmed && a.AppointmentTypeID == appointmentTypeID
 }
 
 // Hold claims a slot for one client. If no specialist is named, it assigns one. If a claim fails, it assigns the next
@@ -67,14 +67,14 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
 	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place}
-	if r.moves() {
+	if moves(r.Moving, r.AppointmentTypeID) {
 		rules.Moving, rules.Moved = map[string]bool{r.Moving.ID: true}, []holds.Booked{occupancy.Booked(r.Moving)}
 	}
 	offers, err := bk.Offers(ctx, s, t, r.SpecialistID, r.SlotStart, rules)
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	if !r.moves() && !r.Displace {
+	if !moves(r.Moving, r.AppointmentTypeID) && !r.Displace {
 		if err := bk.CheckCooldown(ctx, bk.store, t, r.Client.Owner().String(), time.Now()); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {

@@ -28,6 +28,9 @@ type TimeslotsRequest struct {
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero means today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
+	// Moving is the appointment that a patient is about to move, opened by its manage link; nil means none. If it is
+	// confirmed and of this type, its own time counts as free, as it does for the hold and the move.
+	Moving *store.Appointment
 	// Schedule is the state that the caller has read. Several listings in one response then use the same state, even if
 	// a type is deleted in between. If Schedule is nil, the current state applies.
 	Schedule *clinic.Schedule
@@ -194,7 +197,13 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	}
 	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To,
 		Generation: bk.clinic.Generation(t.ID)}
-	list, err := bk.slotList(ctx, s, t, r.SpecialistID, r.Place, zone, r.From, r.To, answer.Generation)
+	var list *SlotList
+	if moves(r.Moving, t.ID) {
+		list, err = bk.computeSlots(ctx, s, t, r.SpecialistID, availability.StartOfDay(zone, r.From),
+			availability.StartOfDay(zone, r.To), Rules{Place: r.Place, Moving: map[string]bool{r.Moving.ID: true}})
+	} else {
+		list, err = bk.slotList(ctx, s, t, r.SpecialistID, r.Place, zone, r.From, r.To, answer.Generation)
+	}
 	if err != nil {
 		return Listing{}, err
 	}
@@ -210,19 +219,19 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID,
 	place string, zone *time.Location,
 	from, to store.Date, generation uint64) (*SlotList, error) {
+	compute := func() (*SlotList, error) {
+		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from),
+			availability.StartOfDay(zone, to), Rules{Place: place})
+	}
 	if bk.clinic.Current() != s {
 		// The schedule has changed since it was read, so the generation might be newer than s. Do not cache the list.
-		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from),
-			availability.StartOfDay(zone, to))
+		return compute()
 	}
-	return bk.lists.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*SlotList, error) {
-		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from),
-			availability.StartOfDay(zone, to))
-	})
+	return bk.lists.list(slotKey(t.ID, specialistID, place, from, to, generation), compute)
 }
 
-func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID,
-	place string, from, to time.Time) (*SlotList, error) {
+func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string,
+	from, to time.Time, rules Rules) (*SlotList, error) {
 	list := &SlotList{t: t, Rooms: new(availability.Rooms), from: from, to: to}
 	if !t.Active {
 		return list, nil
@@ -236,7 +245,7 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	}
 	sn, err := bk.Snapshot(ctx, Question{
 		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: list.specialists, From: from, To: to,
-		Rules: Rules{Place: place}, IgnoreHeld: true,
+		Rules: rules, IgnoreHeld: true,
 	})
 	if err != nil {
 		return nil, err

@@ -17,14 +17,14 @@ const more = 4
 export const isShown = (s, date) => s.day === date || s.next.includes(date)
 const shownUntil = s => [addDays(s.from, span), ...s.next.map(d => addDays(d, 1))].sort().pop()
 
-// type: the appointment type. specialistId: '' for any specialist. moving: the token of the group visit that the patient
-// moves, whose own time counts as free. hear(event) is also called for every live event. reached() is called when the
-// server is reachable again after an outage.
+// type: the appointment type. specialistId: '' for any specialist. moving: the appointment or group visit that the
+// patient moves, with the token of its link: the time that it takes counts as free. hear(event) is also called for every
+// live event. reached() is called when the server is reachable again after an outage.
 export function createCalendar({
   type,
   specialistId = '',
   place = '',
-  moving = '',
+  moving = null,
   hear = () => {},
   reached = () => {},
 }) {
@@ -49,7 +49,9 @@ export function createCalendar({
   const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
   // type.with contains the types of the other people of a group visit
   const where = { specialistId, place, with: type.with },
-    auth = moving ? { headers: { 'Holdfast-Manage': moving } } : {}
+    auth = moving ? { headers: { 'Holdfast-Manage': moving.token } } : {}
+  // isCurrent reports whether a slot would leave the appointment where it is.
+  const isCurrent = x => x.start === moving.slotStartDate && x.specialistIds.join() === moving.specialistId
   const slotEvents = events =>
     store.set(s => {
       let slots = s.slots
@@ -62,6 +64,7 @@ export function createCalendar({
     const before = Object.values(store.get().slots.holds),
       sent = serverNow()
     const answer = await get(base + '/timeslots', { from, to, ...where }, { ...options, ...auth })
+    if (moving) answer.slots = answer.slots.filter(x => !isCurrent(x))
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })

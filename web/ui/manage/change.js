@@ -26,7 +26,7 @@ export function Change({ a, type, token, back, done, fail, send, sign }) {
     const hold = createHold(token)
     kept.current = {
       hold,
-      calendar: createCalendar({ type, moving: type.with ? token : '', hear: hold.heard, reached: hold.reached }),
+      calendar: createCalendar({ type, moving: { token, ...a }, hear: hold.heard, reached: hold.reached }),
     }
   }
   const { hold, calendar } = kept.current
