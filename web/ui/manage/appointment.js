@@ -155,35 +155,40 @@ function Overview({
             <${below.People} visit=${visit} />
           `
         }
-        <div class="row">
-          <a class="btn primary" href=${ics} download="appointment.ics">
-            <${Icon} name="calendar" />
-            ${t('manage.ics')}
-          </a>
-          ${
-            address &&
-            !type?.remote &&
-            !a.videoLink &&
-            html`
-              <a
-                class="btn"
-                href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)}
-                target="_blank"
-                rel="noopener noreferrer"
-              >
-                <${Icon} name="pin" />
-                ${t('manage.directions')}
+        ${
+          !ended &&
+          html`
+            <div class="row">
+              <a class="btn primary" href=${ics} download="appointment.ics">
+                <${Icon} name="calendar" />
+                ${t('manage.ics')}
               </a>
-            `
-          }
-          ${
-            !over &&
-            below &&
-            html`
-              <${below.Calendars} a=${a} address=${address} />
-            `
-          }
-        </div>
+              ${
+                address &&
+                !type?.remote &&
+                !a.videoLink &&
+                html`
+                  <a
+                    class="btn"
+                    href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)}
+                    target="_blank"
+                    rel="noopener noreferrer"
+                  >
+                    <${Icon} name="pin" />
+                    ${t('manage.directions')}
+                  </a>
+                `
+              }
+              ${
+                !over &&
+                below &&
+                html`
+                  <${below.Calendars} a=${a} address=${address} />
+                `
+              }
+            </div>
+          `
+        }
         ${
           embedded
             ? html`
