@@ -142,8 +142,6 @@ func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration,
 	return list
 }
 
-func nobody(*record) bool { return false }
-
 // endLapsed ends the expired holds on these resources, so that events are published in the order in which they took
 // effect.
 func (b *Backend) endLapsed(needs [][]string) {
