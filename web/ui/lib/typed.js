@@ -28,7 +28,11 @@ function Typed({ value = '', read, show, step, handler, ...rest }) {
         setLeft(false)
         tell(read(e.currentTarget.value))
       }}
-      onFocus=${e => e.currentTarget.select()}
+      onFocus=${e => {
+        const field = e.currentTarget
+        field.select()
+        queueMicrotask(() => field.select()) // after the focus event, WebKit moves the caret to the start
+      }}
       onBlur=${() => {
         setLeft(true)
         if (value) setText(null)
