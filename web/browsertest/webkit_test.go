@@ -167,7 +167,8 @@ type webkitSession struct {
 // begin repeats the first call until the WebDriver listens.
 func (s *webkitSession) begin(ctx context.Context) error {
 	wanted := object{"capabilities": object{"alwaysMatch": object{
-		"pageLoadStrategy": "eager", "unhandledPromptBehavior": "accept",
+		// With the other strategies, each command waits for the frames of a page, and a live stream keeps them loading.
+		"pageLoadStrategy": "none", "unhandledPromptBehavior": "accept",
 		"timeouts":                 object{"script": patience.Milliseconds()},
 		"webkitgtk:browserOptions": object{"binary": webkit.browser, "args": []string{"--automation"}},
 	}}}
@@ -267,11 +268,35 @@ func (d webkitTab) evaluate(ctx context.Context, script string) ([]byte, error) 
 }
 
 func (d webkitTab) open(ctx context.Context, address string) error {
-	return d.call(ctx, http.MethodPost, "/url", object{"url": address}, nil)
+	return d.navigate(ctx, "/url", object{"url": address}, address)
 }
 
 func (d webkitTab) reload(ctx context.Context) error {
-	return d.call(ctx, http.MethodPost, "/refresh", nil, nil)
+	return d.navigate(ctx, "/refresh", nil, "")
+}
+
+// navigate makes a call that replaces the document, and waits for the new document. An address that differs from the
+// current one only after its # replaces nothing.
+func (d webkitTab) navigate(ctx context.Context, path string, body any, address string) error {
+	raw, err := d.evaluate(ctx, `(window.isOld = true, location.href)`)
+	if err != nil {
+		return err
+	}
+	if err := d.call(ctx, http.MethodPost, path, body, nil); err != nil {
+		return err
+	}
+	before, _, _ := strings.Cut(strings.Trim(string(raw), `"`), "#")
+	if page, _, is := strings.Cut(address, "#"); is && page == before {
+		return nil
+	}
+	for ctx.Err() == nil {
+		if raw, err := d.evaluate(ctx, `!window.isOld && document.readyState !== 'loading'`); err == nil &&
+			string(raw) == "true" {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return ctx.Err()
 }
 
 func (d webkitTab) everyDocument(context.Context, string) error { return errUnsupported }
