@@ -245,6 +245,7 @@ func (l *life) stillOpen(r *rand.Rand) error {
 	idle, failed := time.Since(s.seen), l.faults.failedWrites()
 	a, err := l.asks(&request{method: "GET", path: "/v1/auth/me", cookie: cookie})
 	if err != nil || a.status >= 500 {
+		delete(l.mia.open, cookie) // the server may have recorded the request
 		return nil
 	}
 	switch {
