@@ -125,7 +125,7 @@ func (h *house) webkitTab(t testing.TB) *tab {
 	webkit.open(t)
 	port := clitest.Port(t)
 	run := exec.Command("/bin/sh", "-c", leash, "sh", "WebKitWebDriver", "--host=127.0.0.1", fmt.Sprintf("--port=%d", port))
-	run.Env = append(os.Environ(), "DISPLAY="+webkit.display, "TZ=UTC", "LANGUAGE=en_GB", "XDG_CONFIG_HOME="+webkit.home,
+	run.Env = append(os.Environ(), "DISPLAY="+webkit.display, "TZ=UTC", "LANG=en_GB.UTF-8", "LC_ALL=en_GB.UTF-8", "LANGUAGE=en_GB", "XDG_CONFIG_HOME="+webkit.home,
 		"GDK_BACKEND=x11", "LIBGL_ALWAYS_SOFTWARE=1")
 	end, err := run.StdinPipe()
 	if err != nil {
