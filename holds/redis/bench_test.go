@@ -55,7 +55,7 @@ func BenchmarkClaim(b *testing.B) {
 				[]string{"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
 					"hold:" + c.SpecialistID + owner}, owner, owner, c.AppointmentTypeID, c.SpecialistID,
 				c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
-				c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), 60_000, 60_000, 0, 0, 0, 0, "").Err()
+				c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), 60_000, 60_000, 0, 0, 0, 0, "", "", "").Err()
 		})
 		claim += turn(func(c *holds.Claim) error { _, err := live.Claim(ctx, *c); return err })
 		nothing += turn(func(*holds.Claim) error { return live.client.EvalSha(ctx, empty, nil).Err() })
