@@ -31,7 +31,8 @@ function Typed({ value = '', read, show, step, handler, ...rest }) {
       onFocus=${e => {
         const field = e.currentTarget
         field.select()
-        queueMicrotask(() => field.select()) // after the focus event, WebKit moves the caret to the start
+        // After the focus event, WebKit moves the caret to the start. select() would also move the focus back.
+        queueMicrotask(() => document.activeElement === field && field.select())
       }}
       onBlur=${() => {
         setLeft(true)
