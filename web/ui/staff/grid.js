@@ -222,6 +222,8 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
       shown = wide.find(x => x.date === today) || wide[0] || columns[0]
     grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : shown.id, opened.current.at)
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * 0.35)
+    // On a small screen, the last columns of a week are beyond the edge.
+    requestAnimationFrame(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
   // When the appointment in `reveal` (just booked, moved or found) is loaded, move the cursor to it.
