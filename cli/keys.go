@@ -29,7 +29,8 @@ func keysCommand(p process) *cobra.Command {
 			"The next message about an appointment has a new link. Stop the other nodes of a cluster first.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
-			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", rotation{RevokeOld: revoke}, nil); err != nil {
+			wanted := rotation{RevokeOld: revoke}
+			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", wanted, nil); err != nil {
 				return err
 			}
 			text := "The server now signs with a new key. Include secret.key in your next backup."

@@ -51,7 +51,8 @@ func migrateCommand(p process) *cobra.Command {
 	}
 	c.Flags().StringVar(&to, "to", "", "new database of the clinic: postgres://user@host/name, or sqlite:DIRECTORY")
 	nameValue(c.Flags(), "to", "URL")
-	c.Flags().StringVar(&toFile, "to-file", "", "file to read --to from, so that the password is not in the process list")
+	c.Flags().StringVar(&toFile, "to-file", "",
+		"file to read --to from, so that the password is not in the process list")
 	nameValue(c.Flags(), "to-file", "FILE")
 	completesFiles(c, "to-file")
 	c.Flags().BoolVar(&dry, "dry-run", false, "count the rows to move, without moving them")

@@ -169,12 +169,12 @@ type Table interface {
 	// hold still refuses the claim. Claim prefers a seat without a hold over a seat whose hold it would have to
 	// displace. A refused claim displaces no hold. The releases are published before the new hold.
 	//
-	// With Replaces, Claim ends that hold with ReasonReleased, in the same step and wherever it is. Until then it does not
-	// conflict with the claim, and it does not count against the quota. A refused claim leaves it unchanged, so its owner
-	// always has one of the two holds. Claim publishes the new hold before the release, so that no watcher considers their
-	// common time free in between: the two holds are the only ones that overlap in the order of the events. If the hold
-	// does not exist, is pinned, or is the one that a repeated claim returns, Claim ignores Replaces. ErrNotOwner means
-	// that it belongs to another owner.
+	// With Replaces, Claim ends that hold with ReasonReleased, in the same step and wherever it is. Until then it does
+	// not conflict with the claim, and it does not count against the quota. A refused claim leaves it unchanged, so its
+	// owner always has one of the two holds. Claim publishes the new hold before the release, so that no watcher
+	// considers their common time free in between: the two holds are the only ones that overlap in the order of the
+	// events. If the hold does not exist, is pinned, or is the one that a repeated claim returns, Claim ignores
+	// Replaces. ErrNotOwner means that it belongs to another owner.
 	//
 	// ErrUnavailable can be a *LostError: then the hold might exist.
 	//

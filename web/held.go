@@ -293,8 +293,8 @@ func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	}
 }
 
-// admitHold counts a public hold, and no longer counts the hold with the id instead, which it has replaced. If there are
-// too many, it releases the hold and returns an error.
+// admitHold counts a public hold, and no longer counts the hold with the id instead, which it has replaced. If there
+// are too many, it releases the hold and returns an error.
 func (s *Server) admitHold(c *call, h *holds.Hold, instead string) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil

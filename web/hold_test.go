@@ -116,8 +116,8 @@ func TestHoldRefusesInvalidRequests(t *testing.T) {
 	}
 }
 
-// TestHoldReplacesOwnHold: a client changes to a time that overlaps its hold. If another client has the rest of that time,
-// the client keeps its hold. A client cannot end the hold of another one.
+// TestHoldReplacesOwnHold: a client changes to a time that overlaps its hold. If another client has the rest of that
+// time, the client keeps its hold. A client cannot end the hold of another one.
 func TestHoldReplacesOwnHold(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 3, HoldsPerDay: 3}))
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"slotStepMinutes": 15}, asAdmin).want(200)
@@ -286,7 +286,8 @@ func TestMoveListsTimesOverOwnTime(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "surgery", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201)
 	link := booked.managing()
-	other := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(360), "specialistId": "ada"}).want(201).managing()
+	later := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(360), "specialistId": "ada"}).want(201)
+	other := later.managing()
 	isListed := func(kind string, headers ...header) bool {
 		t.Helper()
 		path := "/v1/appointment-types/" + kind + "/timeslots?specialistId=ada&from=" + h.at(0)[:10]

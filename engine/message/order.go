@@ -157,9 +157,9 @@ func (ms *Messages) isReminded(ctx context.Context, op *store.Operation, p *mail
 	})
 }
 
-// receiverOf returns a key for a notice's receiver. Notices with the same key wait for each other. A reminder or a recall
-// that is waiting for its day must delay only others that are due at the same instant, and emails to the clinic and to
-// an old address do not go to the patient. So each of these gets its own key.
+// receiverOf returns a key for a notice's receiver. Notices with the same key wait for each other. A reminder or a
+// recall that is waiting for its day must delay only others that are due at the same instant, and emails to the clinic
+// and to an old address do not go to the patient. So each of these gets its own key.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload

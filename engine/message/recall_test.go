@@ -154,8 +154,8 @@ func TestRecallIsNotNeeded(t *testing.T) {
 	}
 }
 
-// TestChangedRecallIsSentOnce: only the last day counts. A patient who loses the email address gets the recall as a text
-// message, which reveals neither the type nor the specialist. Its link opens the earlier appointment.
+// TestChangedRecallIsSentOnce: only the last day counts. A patient who loses the email address gets the recall as a
+// text message, which reveals neither the type nor the specialist. Its link opens the earlier appointment.
 func TestChangedRecallIsSentOnce(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
@@ -228,7 +228,8 @@ func TestRecallIsRefused(t *testing.T) {
 		if _, err := recallIn(c, a.ID, 90); !errors.Is(err, message.ErrNoMail) {
 			t.Errorf("without an address: %v, want ErrNoMail", err)
 		}
-		if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		cancel := booking.CancelRequest{ID: a.ID, Actor: "manage"}
+		if _, err := c.Booking.Cancel(context.Background(), cancel); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := recallIn(c, a.ID, 90); !errors.Is(err, record.ErrNotConfirmed) {

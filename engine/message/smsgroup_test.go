@@ -27,7 +27,8 @@ func textedFamily(c *enginetest.TestClinic) []store.Appointment {
 	return c.MustVisit(r)
 }
 
-// TestLateGroupTextCoversRest: the gateway is busy when a visit is booked, and the visit changes before the next attempt.
+// TestLateGroupTextCoversRest: the gateway is busy when a visit is booked, and the visit changes before the next
+// attempt.
 func TestLateGroupTextCoversRest(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

@@ -79,10 +79,10 @@ const (
 )
 
 // isPast returns the reason why a message about appointments in the past must no longer be sent, or an empty reason if
-// it can be sent. A reminder, and a message that an appointment must be moved, end at its start. A message with which the
-// patient could still find the appointment, such as a confirmation, ends when the last appointment is over: the desk also
-// books patients whose appointment has begun. A cancellation is always sent, because it shows that the patient was not
-// expected. Such a message has its end as a deadline, but a retry by a person removes the deadline.
+// it can be sent. A reminder, and a message that an appointment must be moved, end at its start. A message with which
+// the patient could still find the appointment, such as a confirmation, ends when the last appointment is over: the
+// desk also books patients whose appointment has begun. A cancellation is always sent, because it shows that the
+// patient was not expected. Such a message has its end as a deadline, but a retry by a person removes the deadline.
 func (p *mailPayload) isPast(list []store.Appointment, now time.Time) string {
 	switch p.Notice {
 	case mailReminder, MailMustMove:

@@ -351,8 +351,8 @@ func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state st
 }
 
 // unrecorded returns an operation whose ending could not be written to the database. It is pending and due in 10 s,
-// with the attempt's error, result and payload. If a person must decide about it, its outcome stays unknown, so that the
-// next attempt does not repeat it.
+// with the attempt's error, result and payload. If a person must decide about it, its outcome stays unknown, so that
+// the next attempt does not repeat it.
 func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 	op := before
 	op.LastError, op.Result, op.Payload = ended.LastError, ended.Result, ended.Payload

@@ -99,8 +99,8 @@ func TestMoveOfDuplicateAppointmentAsksPeople(t *testing.T) {
 	})
 }
 
-// TestGivenUpCleanupEndsFailedState: an appointment was moved, and the practice-management system wrote the new time but
-// refuses to cancel the old one. Once a person has given the cancellation up, the appointment is confirmed again.
+// TestGivenUpCleanupEndsFailedState: an appointment was moved, and the practice-management system wrote the new time
+// but refuses to cancel the old one. Once a person has given the cancellation up, the appointment is confirmed again.
 func TestGivenUpCleanupEndsFailedState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

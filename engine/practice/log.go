@@ -57,7 +57,8 @@ func isConfirmed(a *store.Appointment, log []store.Delivery, op *store.Operation
 			continue
 		}
 		isFailed := d.State == outbound.DeliveryFailed && d.Detail != outbound.GivenUp
-		if isFailed || d.State == outbound.DeliveryReview || a.Status == store.Cancelled && d.State == booking.DeliveryQueued {
+		if isFailed || d.State == outbound.DeliveryReview ||
+			a.Status == store.Cancelled && d.State == booking.DeliveryQueued {
 			return false
 		}
 		isCancelled = isCancelled || d.State == outbound.DeliveryDelivered

@@ -99,8 +99,8 @@ func (r *rival) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
 	return r.Backend.Claim(ctx, c)
 }
 
-// TestProposalNeverTakesClaimedTime: another client claims the rest of the proposed time after the server has found that
-// only the request's own hold is in the way. The proposal is refused, and both clients keep their holds.
+// TestProposalNeverTakesClaimedTime: another client claims the rest of the proposed time after the server has found
+// that only the request's own hold is in the way. The proposal is refused, and both clients keep their holds.
 func TestProposalNeverTakesClaimedTime(t *testing.T) {
 	t.Parallel()
 	live := &rival{}

@@ -123,7 +123,8 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 		got, err := s.Appointment(t.Context(), before.ID)
 		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) ||
 			got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) || !got.RecallAt.IsZero() {
-			t.Errorf("the erased appointment: got %+v, %v; want the same time, a higher version and no recall", got, err)
+			t.Errorf("the erased appointment: got %+v, %v; want the same time, a higher version and no recall",
+				got, err)
 		}
 	}
 	wantErr(t, "the time of an erased, confirmed appointment", insert(t, s, booking("ada", "short", 0, 15)),

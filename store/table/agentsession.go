@@ -57,10 +57,10 @@ func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int)
 		SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
-// eraseAgentSessions removes the sessions of the person, and the sessions that name the same patient upstream: those with
-// an email address or phone number that belongs to the person only (handles holds further ones), and those of a patient
-// who is the person or is one of known. The table is small, so the function reads the whole table. blankAppointments
-// removes the sessions that belong to an appointment.
+// eraseAgentSessions removes the sessions of the person, and the sessions that name the same patient upstream: those
+// with an email address or phone number that belongs to the person only (handles holds further ones), and those of a
+// patient who is the person or is one of known. The table is small, so the function reads the whole table.
+// blankAppointments removes the sessions that belong to an appointment.
 func (t *Tx) eraseAgentSessions(ctx context.Context, p store.Person, known []store.Identity,
 	handles []store.Person) error {
 	all, err := agentSessions.list(ctx, t.source, ``)

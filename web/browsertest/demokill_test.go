@@ -24,7 +24,8 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	// Hold a time. One of the demo's visitors may take the chosen time first.
 	p.until(`(page => {
 		if (page.querySelector('.hold[data-phase=held]')) return true
-		const button = page.querySelector('.bar button:not([aria-disabled])'), chosen = page.querySelector('.chip input:checked')
+		const button = page.querySelector('.bar button:not([aria-disabled])'),
+			chosen = page.querySelector('.chip input:checked')
 		if (button && chosen) { window.start = chosen.value; button.click() }
 		else if (!chosen) page.querySelector('.chip[data-status=free] input')?.click()
 	})(left.contentDocument)`)

@@ -27,7 +27,8 @@ import (
 // violations of a page, and cannot change colours or the network. A journey that needs one of these is skipped.
 
 var (
-	errNoWebKit    = errors.New("no WebKit is installed (Debian: apt-get install webkit2gtk-driver xvfb openbox), so no page is tested in it")
+	errNoWebKit = errors.New(
+		"no WebKit is installed (Debian: apt-get install webkit2gtk-driver xvfb openbox), so no page is tested in it")
 	errUnsupported = errors.New("the WebDriver of WebKit cannot do that")
 )
 
@@ -118,14 +119,17 @@ func (b *webkitScreen) launch() error {
 // aboutWebKit reports whether a test is a subtest of TestInWebKit, which runs in WebKit.
 func aboutWebKit(t testing.TB) bool { return strings.HasPrefix(t.Name(), "TestInWebKit/") }
 
-// webkitTab opens a window with its own cookies and storage. It has its own WebDriver, because a WebDriver of WebKit has
-// only one session.
+// webkitTab opens a window with its own cookies and storage. It has its own WebDriver, because a WebDriver of WebKit
+// has only one session.
 func (h *house) webkitTab(t testing.TB) *tab {
 	t.Helper()
 	webkit.open(t)
 	port := clitest.Port(t)
-	run := exec.Command("/bin/sh", "-c", leash, "sh", "WebKitWebDriver", "--host=127.0.0.1", fmt.Sprintf("--port=%d", port))
-	run.Env = append(os.Environ(), "DISPLAY="+webkit.display, "TZ=UTC", "LANG=en_GB.UTF-8", "LC_ALL=en_GB.UTF-8", "LANGUAGE=en_GB", "XDG_CONFIG_HOME="+webkit.home,
+	run := exec.Command("/bin/sh", "-c", leash, "sh", "WebKitWebDriver", "--host=127.0.0.1",
+		fmt.Sprintf("--port=%d", port))
+	// Without a locale, WebKit names the language C, which no date format takes.
+	run.Env = append(os.Environ(), "DISPLAY="+webkit.display, "TZ=UTC", "LANG=en_GB.UTF-8", "LC_ALL=en_GB.UTF-8",
+		"LANGUAGE=en_GB", "XDG_CONFIG_HOME="+webkit.home,
 		"GDK_BACKEND=x11", "LIBGL_ALWAYS_SOFTWARE=1")
 	end, err := run.StdinPipe()
 	if err != nil {
@@ -356,8 +360,8 @@ func (d webkitTab) size(ctx context.Context, width, height int64) error {
 		if err := d.call(ctx, http.MethodGet, "/window/rect", nil, &is); err != nil {
 			return err
 		}
-		if err := d.call(ctx, http.MethodPost, "/window/rect", object{"x": 0, "y": 0, "width": is.Width + width - inner[0],
-			"height": is.Height + height - inner[1]}, nil); err != nil {
+		wanted := object{"x": 0, "y": 0, "width": is.Width + width - inner[0], "height": is.Height + height - inner[1]}
+		if err := d.call(ctx, http.MethodPost, "/window/rect", wanted, nil); err != nil {
 			return err
 		}
 	}

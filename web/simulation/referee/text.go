@@ -321,7 +321,8 @@ func (r *Referee) accountOf(number string) string {
 		fmt.Fprintf(&b, " %s (%d moves, %d cancellations; at", id, x.moves, x.cancels)
 		for i := range x.times {
 			at := &x.times[i]
-			fmt.Fprintf(&b, " %s from %s to %s", at.value, at.from.Format(time.TimeOnly), at.until.Format(time.TimeOnly))
+			fmt.Fprintf(&b, " %s from %s to %s", at.value, at.from.Format(time.TimeOnly),
+				at.until.Format(time.TimeOnly))
 			if m := x.movedIn[i]; m != nil {
 				fmt.Fprintf(&b, " with %d others, about which %d messages arrived", len(m.members)-1, m.settled)
 			}

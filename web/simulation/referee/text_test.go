@@ -232,7 +232,8 @@ func TestRefereeMissesGroupTextThatWasDue(t *testing.T) {
 	healthy := func(from, until time.Time) time.Duration { return until.Sub(from) }
 	never := func(string, string) bool { return false }
 	r := group(t)
-	if err := r.TextsDue(at(12, 0), healthy, never); err == nil || !strings.Contains(err.Error(), "series_confirmation") {
+	if err := r.TextsDue(at(12, 0), healthy, never); err == nil ||
+		!strings.Contains(err.Error(), "series_confirmation") {
 		t.Errorf("without a message: got %v", err)
 	}
 	mustNot(t, r.Texted(message(groupBooked, at(8, 0))))

@@ -123,10 +123,12 @@ func (r *Referee) OfferTextsDue(now time.Time, health func(from, until time.Time
 			}
 		}
 		until := earliest(o.Ended, o.Expires, now)
-		if number == "" || r.offerTexts[o.ID] > 0 || health(due, until) < enoughOfferHealth || isUndecided(o.ID, o.kind()) {
+		if number == "" || r.offerTexts[o.ID] > 0 || health(due, until) < enoughOfferHealth ||
+			isUndecided(o.ID, o.kind()) {
 			continue
 		}
-		return fmt.Errorf("no text message about the %s of %s, which ended at %s, went to %s; it was due at %s", o.kind(),
+		return fmt.Errorf("no text message about the %s of %s, which ended at %s, went to %s; it was due at %s",
+			o.kind(),
 			o.Span, until.In(r.Zone).Format(time.DateTime), number, due.In(r.Zone).Format(time.DateTime))
 	}
 	return nil
