@@ -235,7 +235,7 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 		case p.Notice == mailReminder && (ms.isDisplaced(ctx, a) || ms.textedWith(ctx, a)):
 		default:
 			byNumber[number] = append(byNumber[number], *a)
-			if len(byNumber[number]) > len(list) || len(list) > 0 && list[0].ID == byNumber[number][0].ID {
+			if len(byNumber[number]) > len(list) {
 				list = byNumber[number]
 			}
 		}
