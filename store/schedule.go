@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Clinic holds the clinic's own data. There is exactly one.
@@ -41,6 +42,11 @@ type AppointmentType struct {
 	Specialists         []Assignment `column:"-"`
 	Needs               []Need       // the resources that an appointment takes in addition to its specialist
 	Page                TypePage
+}
+
+// IsServedBy reports whether a specialist is assigned to the type, active or not.
+func (t *AppointmentType) IsServedBy(specialistID string) bool {
+	return slices.ContainsFunc(t.Specialists, func(a Assignment) bool { return a.SpecialistID == specialistID })
 }
 
 // Need is a group of resources. An appointment takes the first free one.

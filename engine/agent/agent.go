@@ -355,7 +355,7 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 			!upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
 			continue
 		}
-		serves := p != nil && availability.Serves(t, p.ID)
+		serves := p != nil && t.IsServedBy(p.ID)
 		if found == nil || serves {
 			found = t
 		}

@@ -125,11 +125,6 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 	}
 }
 
-// Serves reports whether a specialist is one of those of a type.
-func Serves(t *store.AppointmentType, specialistID string) bool {
-	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
-}
-
 // Around returns the time range whose confirmed appointments determine which slots of t with from ≤ start < to are
 // free, and whether a slot that starts at from is free. Pass it to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {

@@ -241,7 +241,7 @@ func (bk *Booking) pinBookable(ctx context.Context, w *wanted) (secured, error) 
 	hours := availability.ReasonInactive
 	// The hold was claimed in time, so only a later schedule change matters.
 	calendar := s.Calendars[h.SpecialistID]
-	if calendar != nil && availability.Serves(w.Type, h.SpecialistID) {
+	if calendar != nil && w.Type.IsServedBy(h.SpecialistID) {
 		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
 		_, hours = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -84,7 +83,7 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 	}
 	var m record.Mistakes
 	for _, id := range r.SpecialistIDs {
-		if !availability.Serves(t, id) {
+		if !t.IsServedBy(id) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
 		}
 	}

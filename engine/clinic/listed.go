@@ -3,7 +3,6 @@ package clinic
 import (
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -18,7 +17,7 @@ func (s *Schedule) Listed(appointmentTypeID, specialistID string) (*store.Appoin
 	if specialistID == "" {
 		return t, s.Zone, nil
 	}
-	if !availability.Serves(t, specialistID) {
+	if !t.IsServedBy(specialistID) {
 		return nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
 	}
 	return t, s.Calendars[specialistID].Zone(), nil

@@ -98,7 +98,7 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 		return Verdict{Outcome: IsWrong, Reason: "unknown_type"}
 	case p == nil || p.Kind != store.PersonKind:
 		return Verdict{Outcome: IsWrong, Reason: "unknown_specialist"}
-	case !availability.Serves(t, p.ID):
+	case !t.IsServedBy(p.ID):
 		return Verdict{Outcome: IsWrong, Reason: "not_served"}
 	case !t.Active || !p.Active || s.Calendars[p.ID] == nil:
 		return Verdict{Outcome: IsWrong, Reason: string(availability.ReasonInactive)}

@@ -302,7 +302,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 	if !ok {
 		return nil, nil, nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	if r.SpecialistID != "" && (s.Calendars[r.SpecialistID] == nil || !availability.Serves(t, r.SpecialistID)) {
+	if r.SpecialistID != "" && (s.Calendars[r.SpecialistID] == nil || !t.IsServedBy(r.SpecialistID)) {
 		return nil, nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
 	}
 	wall := func(at time.Time) (day, minute int) {
@@ -423,7 +423,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 		}
 	}
 	rule.specialistID = r.SpecialistID
-	if rule.specialistID == "" && availability.Serves(w.AppointmentType, list[0].SpecialistID) {
+	if rule.specialistID == "" && w.AppointmentType.IsServedBy(list[0].SpecialistID) {
 		rule.specialistID = list[0].SpecialistID
 	}
 	k, free, err := v.find(ctx, s, w, r.SlotStart, rule)

@@ -93,7 +93,7 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known,
 	[]string, error) {
 	r.ignoreHolds = r.replaces == ""
-	if r.specialistID != "" && !availability.Serves(w.AppointmentType, r.specialistID) {
+	if r.specialistID != "" && !w.AppointmentType.IsServedBy(r.specialistID) {
 		return nil, nil, record.Invalid("specialistId",
 			"no specialist with this id serves all of these appointment types")
 	}

@@ -40,7 +40,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	if err != nil {
 		return booking.Timeslots{}, err
 	}
-	if r.SpecialistID != "" && !availability.Serves(w.AppointmentType, r.SpecialistID) {
+	if r.SpecialistID != "" && !w.AppointmentType.IsServedBy(r.SpecialistID) {
 		return booking.Timeslots{}, record.Invalid("specialistId",
 			"no specialist with this id serves all of these appointment types")
 	}

@@ -111,7 +111,7 @@ func (r *Rule) starts(s *clinic.Schedule, t *store.AppointmentType, now time.Tim
 		m.Add("from", "must be a date like 2026-11-24")
 	}
 	for _, id := range r.SpecialistIDs {
-		if !availability.Serves(t, id) {
+		if !t.IsServedBy(id) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
 		}
 	}
@@ -272,7 +272,7 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 		case slices.ContainsFunc(r.Times[:i], func(o Time) bool { return o.Start.Equal(x.Start) }):
 			m.Add(at+".slotStartDate", "is in the list twice")
 		}
-		if ok && x.SpecialistID != "" && !availability.Serves(t, x.SpecialistID) {
+		if ok && x.SpecialistID != "" && !t.IsServedBy(x.SpecialistID) {
 			m.Add(at+".specialistId", "no specialist with this id serves this appointment type")
 		}
 	}

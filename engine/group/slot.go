@@ -66,7 +66,7 @@ func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 				min(whole.HorizonDays, t.HorizonDays)
 			whole.Active = whole.Active && t.Active
 			whole.Specialists = slices.DeleteFunc(slices.Clone(whole.Specialists),
-				func(a store.Assignment) bool { return !availability.Serves(t, a.SpecialistID) })
+				func(a store.Assignment) bool { return !t.IsServedBy(a.SpecialistID) })
 			var err error
 			if whole.Needs, err = needsOf(whole.Needs, t.Needs); err != nil {
 				return nil, err

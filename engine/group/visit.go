@@ -295,7 +295,7 @@ func (w *slot) isFor(h *holds.Hold) bool {
 			return false
 		}
 	}
-	return availability.Serves(w.AppointmentType, h.SpecialistID)
+	return w.AppointmentType.IsServedBy(h.SpecialistID)
 }
 
 // stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed and the time is

@@ -202,7 +202,7 @@ func (ms *Messages) bookingLink(a *store.Appointment) string {
 		return ""
 	}
 	v := url.Values{"type": {t.ID}}
-	if slices.ContainsFunc(t.Specialists, func(x store.Assignment) bool { return x.SpecialistID == a.SpecialistID }) {
+	if t.IsServedBy(a.SpecialistID) {
 		v.Set("specialist", a.SpecialistID)
 	}
 	return base + "/?" + v.Encode()

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -20,7 +19,7 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	}
 	t := r.findType(s, cell[colType], cell[colTypeName])
 	r.findSpecialist(s, cell[colSpecialist], cell[colSpecialistName])
-	if t != nil && r.SpecialistID != "" && !availability.Serves(t, r.SpecialistID) {
+	if t != nil && r.SpecialistID != "" && !t.IsServedBy(r.SpecialistID) {
 		r.refuse("specialist", "not_served", s.SpecialistByID[r.SpecialistID].Name,
 			"does not offer this appointment type")
 	}

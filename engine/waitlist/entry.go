@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
@@ -166,7 +165,7 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date,
 	now time.Time) {
 	for _, id := range wish.SpecialistIDs {
-		if !availability.Serves(t, id) {
+		if !t.IsServedBy(id) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
 		}
 	}
