@@ -38,18 +38,19 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 	return bk.holdForRequest(ctx, w, owner, until, holds.Replaced{})
 }
 
-// HoldInstead is HoldForRequest for a slot that may overlap another hold of the same request or offer: the hold of
-// current with the specialist of. If that hold is in the way, the new hold replaces it in one step. If
-// another client holds the rest of the slot, current keeps its hold. A hold that is not in the way stays.
+// HoldInstead is HoldForRequest for a slot that may overlap another hold of the same request or offer: the hold that
+// current has with the specialist currentSpecialistID. If that hold is in the way, the new hold replaces it in one step.
+// If another client holds the rest of the slot, current keeps its hold. A hold that is not in the way stays. A zero
+// current means that there is no other hold.
 //
 // Errors: those of HoldForRequest.
-func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner, of string,
-	until time.Time) (holds.Hold, error) {
+func (bk *Booking) HoldInstead(ctx context.Context, w RequestedSlot, owner, current holds.Owner,
+	currentSpecialistID string, until time.Time) (holds.Hold, error) {
 	h, err := bk.HoldForRequest(ctx, w, owner, until)
 	if !errors.As(err, new(*holds.HeldError)) || current.IsZero() {
 		return h, err
 	}
-	old, failed := bk.RequestHold(ctx, of, current)
+	old, failed := bk.RequestHold(ctx, currentSpecialistID, current)
 	switch {
 	case errors.Is(failed, holds.ErrNotFound):
 		return h, err
