@@ -201,6 +201,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
       for (const name of touches) el.removeEventListener(name, pointer[name])
     }
   }, [pointer])
+  const revealCursor = () => ref.current && reveal(ref.current, ref.current.querySelector('.cursor'))
   // The board opens at the working hours. When another date opens, it scrolls there again. Exception: if the user has
   // chosen an hour with the cursor and that hour is also open on the new date, that hour stays visible.
   const first = columns[0]?.date,
@@ -223,7 +224,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
     grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : shown.id, opened.current.at)
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * 0.35)
     // On a small screen, the last columns of a week are beyond the edge.
-    requestAnimationFrame(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
+    requestAnimationFrame(revealCursor)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
   // When the appointment in `reveal` (just booked, moved or found) is loaded, move the cursor to it.
@@ -244,7 +245,7 @@ export function Grid({ grid, columns, heads, label, single, side, strips = [], w
     () =>
       grid.cursor.store.subscribe(() => {
         // The cursor's mark is rendered in the next microtask. Scroll to it after that.
-        Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
+        Promise.resolve().then(revealCursor)
       }),
     [grid],
   )
