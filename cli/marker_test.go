@@ -44,6 +44,9 @@ func copied(t *testing.T, from, to string) {
 // TestLostDatabaseIsRefused covers a database that is missing, empty, older than the acknowledged changes, or a
 // different one. serve and verify refuse it and name a restore command, and that command works.
 func TestLostDatabaseIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts the server eight times")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lose func(t *testing.T, dir, older string)

@@ -35,6 +35,7 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 // TestShutdownAnswersIdleConnection: a request on an idle connection gets a response even though the server has already
 // been asked to stop. The response closes the connection.
 func TestShutdownAnswersIdleConnection(t *testing.T) {
+	t.Parallel() // waits on the real clock
 	h := newHouse(t)
 	address, stop, ended := h.serve()
 	conn, err := net.Dial("tcp", address)

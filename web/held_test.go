@@ -33,6 +33,7 @@ func (h *house) holdFrom(n int, address string, more ...header) *reply {
 }
 
 func TestNetworkHoldLimit(t *testing.T) {
+	t.Parallel() // waits on the real clock
 	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 3}))
 	ids := make([]string, 4)
 	for n := 1; n <= 3; n++ {
@@ -235,6 +236,7 @@ func TestPublicHoldTTLIsCapped(t *testing.T) {
 }
 
 func TestNetworkSessionLimit(t *testing.T) {
+	t.Parallel() // waits on the real clock
 	h := newHouse(t, limited(web.Limits{SessionsPerAddress: 2}))
 	ask := func(n int, address string, more ...header) *reply {
 		t.Helper()
@@ -262,6 +264,7 @@ func TestHoldsAreUnlimitedWhenRateLimitIsOff(t *testing.T) {
 }
 
 func TestNetworkStreamLimit(t *testing.T) {
+	t.Parallel() // waits on the real clock
 	h := newHouse(t, limited(web.Limits{StreamsPerAddress: 2, Streams: 4}))
 	var opened []*http.Response
 	open := func(address string) *http.Response {

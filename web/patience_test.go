@@ -32,6 +32,7 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 // TestStartedWriteIsAwaited checks that the deadline limits only the wait for the write's turn, so no caller gets a
 // failure for a write that succeeded.
 func TestStartedWriteIsAwaited(t *testing.T) {
+	t.Parallel()                     // waits on the real clock
 	const patience = 3 * time.Second // on a busy machine, a read can wait for the disk
 	h := newHouse(t, func(o *web.Options) { o.Patience = patience })
 	h.written.slow.Store(true)

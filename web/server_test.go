@@ -173,6 +173,7 @@ func TestNewNeedsEngine(t *testing.T) {
 // TestIdleConnectionsPerNetworkAreBounded: only a limited number of idle connections from one network stay open. A
 // proxy, which carries many visitors, has no such limit.
 func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
+	t.Parallel() // waits on the real clock
 	for _, c := range []struct {
 		name    string
 		options func(*web.Options)

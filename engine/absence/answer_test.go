@@ -271,6 +271,9 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 // TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder of it, unless the
 // specialist comes back.
 func TestNoReminderOfDisplacedTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	texter := enginetest.TexterTo(t, fake)

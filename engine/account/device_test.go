@@ -25,6 +25,9 @@ func wrongFrom(network string) account.Credentials {
 // TestOthersNeverLockOutKnownBrowser: failed sign-ins from anywhere never lock out a browser that has signed in to the
 // account before. Any other browser has to wait, even with the right password.
 func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tries many passwords")
+	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})

@@ -61,6 +61,9 @@ func TestMustMoveIsDroppedAfterMove(t *testing.T) {
 // When staff then retry the failed emails, the patient gets the confirmation only while the appointment lasts. A
 // cancellation is sent in any case.
 func TestRetriedConfirmationEndsWithAppointment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
 	t.Parallel()
 	for _, test := range []struct {
 		after time.Duration // the start

@@ -46,6 +46,9 @@ func bookBefore(c *enginetest.TestClinic, a *store.Appointment, appointmentType 
 // TestRecallIsSentOnItsDay: the message has the link to book the same type with the same specialist, and is sent once,
 // at 10:00 in the clinic's time zone. Other messages about the appointment do not wait for it.
 func TestRecallIsSentOnItsDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
@@ -92,6 +95,9 @@ func TestRecallIsSentOnItsDay(t *testing.T) {
 // TestRecallIsNotNeeded: nothing is sent after a withdrawal, for an earlier day of a changed recall, or if the person
 // has a coming appointment of the same type.
 func TestRecallIsNotNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prepare func(c *enginetest.TestClinic, a *store.Appointment)
@@ -157,6 +163,9 @@ func TestRecallIsNotNeeded(t *testing.T) {
 // TestChangedRecallIsSentOnce: only the last day counts. A patient who loses the email address gets the recall as a
 // text message, which reveals neither the type nor the specialist. Its link opens the earlier appointment.
 func TestChangedRecallIsSentOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
