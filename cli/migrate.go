@@ -44,7 +44,9 @@ func migrateCommand(p process) *cobra.Command {
 				return err
 			}
 			if to != "" {
-				return p.watched(c.Context(), func(ctx context.Context) error { return p.move(ctx, cfg, to, dry) })
+				return p.watched(c.Context(), func(ctx context.Context) error {
+					return p.move(ctx, cfg, to, toFile, dry)
+				})
 			}
 			return p.upgrade(c.Context(), cfg)
 		},

@@ -21,9 +21,12 @@ import (
 )
 
 // move moves the clinic of cfg to a different kind of database. If a move is interrupted at any point, the same command
-// continues it. Until the move is complete, the clinic stays at its source.
-func (p process) move(ctx context.Context, cfg config, to string, dry bool) error {
-	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry}
+// continues it. Until the move is complete, the clinic stays at its source. toFile is the file that contains to, if any.
+func (p process) move(ctx context.Context, cfg config, to, toFile string, dry bool) error {
+	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry, setting: "--database postgres://…"}
+	if toFile != "" {
+		m.setting = "--database-file " + toFile
+	}
 	into, isDir := strings.CutPrefix(to, "sqlite:")
 	switch {
 	case isDir && into == "":
@@ -60,7 +63,9 @@ type moving struct {
 	out io.Writer
 	log *slog.Logger
 	dry bool
-	dir *dataDir // data directory of the clinic before the move
+	// the flag with which a server opens the clinic in PostgreSQL, without a password
+	setting string
+	dir     *dataDir // data directory of the clinic before the move
 }
 
 // grow moves the clinic from SQLite in the data directory to PostgreSQL.
@@ -103,9 +108,9 @@ func (m *moving) grow(ctx context.Context, url string) error {
 		return err
 	}
 	return m.say("all rows compared. The clinic is now in PostgreSQL:\n"+
-		"  holdfast serve --data %s --database postgres://…\n"+
+		"  holdfast serve --data %s %s\n"+
 		"The old database is in %s and contains personal data: delete it once you trust the new database\n", m.dir.path,
-		kept)
+		m.setting, kept)
 }
 
 // home moves the clinic from PostgreSQL to SQLite in a directory.

@@ -26,8 +26,10 @@ func TestClinicMovesToPostgresAndBack(t *testing.T) {
 
 	counted := must(t, "migrate", "--data", dir, "--to", url, "--dry-run")
 	contains(t, "a dry run", counted, "appointments         5", "nothing was moved")
-	moved := must(t, "migrate", "--data", dir, "--to-file", write(t, url+"\n"))
-	contains(t, "growing", moved, "appointments         5", "all rows compared", "holdfast serve --data "+dir)
+	file := write(t, url+"\n")
+	moved := must(t, "migrate", "--data", dir, "--to-file", file)
+	contains(t, "growing", moved, "appointments         5", "all rows compared",
+		"holdfast serve --data "+dir+" --database-file "+file)
 	if strings.Contains(moved, url) {
 		t.Errorf("the command printed the URL, which may contain a password: %s", moved)
 	}

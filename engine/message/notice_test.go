@@ -6,12 +6,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -193,6 +196,41 @@ func TestEmailOmitsVisitorText(t *testing.T) {
 				i == 1; got != want || !want && strings.Contains(text, "evil") {
 				t.Errorf("the email to %q has the name in its greeting: %v, want %v\n%s", name, got, want, text)
 			}
+		}
+	})
+}
+
+// TestLateGroupEmailIsAboutRest: no email can be sent when a visit of three people is booked, and only one of its
+// appointments is left before the next attempt.
+func TestLateGroupEmailIsAboutRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "mail")
+		if err := os.WriteFile(folder, nil, 0o600); err != nil { // not a folder, so no email can be written
+			t.Fatal(err)
+		}
+		c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) {
+			mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Notices.Mailer = mailer
+		})
+		list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup"))
+		time.Sleep(time.Second)
+		for _, a := range list[:2] {
+			if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system",
+				Silent: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		got := c.Mails(folder, list[0].ID)["series_confirmation"]
+		if !strings.Contains(got, "Subject: Your appointment on") || strings.Contains(got, "appointments") {
+			t.Errorf("the email is not about the one appointment that is left:\n%s", got)
 		}
 	})
 }

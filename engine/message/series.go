@@ -88,7 +88,11 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 		}
 		return ""
 	}
-	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
+	if len(list) == 1 {
+		ms.writeMail(&m, singleMails[p.Notice], first, linkTo(first))
+	} else {
+		ms.writeSeriesMail(&m, p.Notice, list, linkTo)
+	}
 	if wanted == store.Confirmed {
 		// An invitation can contain only one event (RFC 5546), so several appointments are published instead.
 		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
