@@ -96,6 +96,9 @@ func (s *storm) kindOf(n uint64) int {
 func (s *storm) goesOn(fault string, victim int, losesHolds bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.losesHolds {
+		s.holdsLost = time.Now()
+	}
 	s.fault, s.victim, s.losesHolds = fault, victim, losesHolds
 }
 

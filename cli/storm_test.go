@@ -61,7 +61,8 @@ type storm struct {
 	slow           atomic.Int64 // responses and recoveries that took longer than slowAfter
 	fault          string       // the active fault; empty between two faults
 	victim         int          // the affected node, or -1 for all
-	losesHolds     bool
+	losesHolds     bool         // the fault loses holds
+	holdsLost      time.Time    // the end of the last fault that lost holds
 	// by fault: the longest time that an unaffected node took to respond
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration

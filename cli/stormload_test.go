@@ -175,7 +175,7 @@ func (s *storm) holdInTurn(random *rand.Rand) {
 	}
 	s.court.gives(slot, id, began)
 	<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
-	s.court.ends(slot, id, s.excused())
+	s.court.ends(slot, id, s.excused(began))
 	for try := range 20 {
 		if status, _ := s.send(http.MethodDelete, s.base(try)+"/v1/holds", "", "",
 			map[string]any{"holdId": id, "clientId": client}); status != 0 && status < 500 {
@@ -185,11 +185,11 @@ func (s *storm) holdInTurn(random *rand.Rand) {
 	}
 }
 
-// excused reports whether the current fault loses holds, because their storage crashes.
-func (s *storm) excused() bool {
+// excused reports whether a fault since then has lost the holds, because their storage crashed.
+func (s *storm) excused(since time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.losesHolds
+	return s.losesHolds || since.Before(s.holdsLost)
 }
 
 // court judges the acknowledged holds: two clients must never hold one slot at the same time.
