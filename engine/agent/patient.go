@@ -176,7 +176,7 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 		return PatientAnswer{}, err
 	}
 	s.At, s.ExpiresAt = now, time.UnixMilli(auth.ExpiresAt)
-	names = append(sessionNames(names...), byGUID(p.KeyID, s.PatientID))
+	names = append(sessionNames(names...), byGUID(p.KeyID, s.PatientID), byPatient(s.PatientID))
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}

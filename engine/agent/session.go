@@ -26,6 +26,10 @@ const KeepSessions = 2 * token.BookingAuthTTL
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
+// byPatient returns the session name for a patient that all keys have in common. It authorizes nothing: only a booking
+// with a valid token reads the patient's details by it.
+func byPatient(guid string) string { return "\x00patient\x00" + upstream.CanonicalGUID(guid) }
+
 // bySaid returns a session name derived from the details in the request, so that a repeated request does not add a
 // second patient.
 func bySaid(keyID string, r *Patient) string {
@@ -117,9 +121,16 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 		return authLegacy, s, nil
 	}
 	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
+	if err == nil && s.Patient.Name == "" {
+		there, _, err := ag.session(ctx, byPatient(b.PatientGUID))
+		if err != nil {
+			return authToken, s, err
+		}
+		s.Patient = there.Patient
+	}
 	if err == nil && !found {
 		// Another key identified the patient. From now on, this key also has a session for the patient.
-		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now,
+		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), Patient: s.Patient, At: now,
 			ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
 		names = []string{byGUID(keyID, b.PatientGUID)}
 		if b.UUI != "" {
