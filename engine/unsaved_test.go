@@ -171,3 +171,36 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 		t.Errorf("practice system: got %+v, want one write, cancelled", s)
 	}
 }
+
+// TestWaitIsStoredByCorrectedClock: the clock of one of several nodes is ten minutes ahead while the practice-management
+// system limits the rate. It is corrected before the queue can store the wait.
+func TestWaitIsStoredByCorrectedClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock settable
+		full, writes := &atomic.Bool{}, &atomic.Int32{}
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{
+			Upstream: &upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
+				if c.Procedure == "SetAppointment" && writes.Add(1) == 1 {
+					full.Store(true)
+					return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+				}
+				return upstreamtest.Step{Outcome: upstreamtest.OK}
+			}},
+			Change: func(o *engine.Options) {
+				clock.with(o)
+				o.Shared, o.Queue = true, fullQueue{o.Queue, full}
+			},
+		})
+		clock.set(10 * time.Minute)
+		r := enginetest.BookingOf(1, "cleaning")
+		r.SlotStart = p.SlotAt(40)
+		if _, err := p.Booking.Book(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		p.Until(time.Minute, "refused", full.Load)
+		time.Sleep(time.Second)
+		clock.set(-10 * time.Minute)
+		full.Store(false)
+		p.Until(time.Minute, "settled", p.Settled)
+	})
+}

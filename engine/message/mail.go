@@ -198,8 +198,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	case err != nil:
 		return unread(ctx)
 	}
-	if at, behind := ms.behindNotice(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := ms.behindNotice(ctx, op); o != nil {
+		return *o
 	}
 	if at, is := ms.undoableUntil(ctx, a); is {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}

@@ -95,30 +95,28 @@ func (p *posting) end(address string) {
 	delete(p.since, address)
 }
 
-// behindNotice reports whether an email or a webhook must wait behind an earlier one about the same appointment to the
-// same receiver, and until when. This ensures that notices arrive in the order of the decisions.
-func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
+// behindNotice returns the outcome of an email or a webhook that must wait behind an earlier one about the same
+// appointment to the same receiver; it returns nil if there is none. This ensures that notices arrive in the order of
+// the decisions.
+func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) *outbound.Outcome {
 	if op.AppointmentID == "" {
-		return time.Time{}, false
+		return nil
 	}
-	now, to := ms.outbound.Now(), receiverOf(op)
+	to := receiverOf(op)
 	list, pending, err := ms.outbound.Earlier(ctx, op, func(o *store.Operation) bool {
 		return !o.Status.Final() && o.Kind == op.Kind && receiverOf(o) == to
 	})
 	switch {
 	case err != nil:
-		return now.Add(10 * time.Second), true
-	case pending:
-		return now.Add(time.Second), true
+		return &outbound.Outcome{End: outbound.Deferred, Wait: 10 * time.Second, Detail: op.LastError}
+	case !pending && len(list) == 0:
+		return nil
 	}
-	if len(list) > 0 {
-		at := now.Add(time.Second)
-		if o := &list[0]; o.Status == store.OperationPending && o.NextAttemptAt.After(now) {
-			at = o.NextAttemptAt.Add(time.Second)
-		}
-		return at, true
+	o := &outbound.Outcome{End: outbound.Deferred, Wait: time.Second, Detail: op.LastError}
+	if !pending && list[0].Status == store.OperationPending && list[0].NextAttemptAt.After(ms.outbound.Now()) {
+		o.At = list[0].NextAttemptAt.Add(time.Second)
 	}
-	return time.Time{}, false
+	return o
 }
 
 // undoableUntil returns the instant until which one of the last changes to these appointments can still be undone. A

@@ -144,8 +144,8 @@ func (ms *Messages) deliverRecall(ctx context.Context, op *store.Operation, p *m
 		op.Kind == store.SMS && ms.SendsSMS() && ms.smsNumber(&a) == "":
 		return notNeeded("the patient has other contact details now")
 	}
-	if at, behind := ms.behindNotice(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := ms.behindNotice(ctx, op); o != nil {
+		return *o
 	}
 	if ms.isReminded(ctx, op, p) {
 		return notNeeded(alreadyReminded)

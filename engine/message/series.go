@@ -73,8 +73,8 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	if past := p.isPast(list, ms.outbound.Now()); past != "" {
 		return notNeeded(past)
 	}
-	if at, behind := ms.behindNotice(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := ms.behindNotice(ctx, op); o != nil {
+		return *o
 	}
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)

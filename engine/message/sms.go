@@ -173,8 +173,8 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if past := p.isPast(list, ms.outbound.Now()); past != "" {
 		return notNeeded(past)
 	}
-	if at, behind := ms.behindNotice(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := ms.behindNotice(ctx, op); o != nil {
+		return *o
 	}
 	if p.Notice == mailReminder && ms.isReminded(ctx, op, &p) {
 		return notNeeded(alreadyReminded)

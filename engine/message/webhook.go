@@ -95,13 +95,13 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	}
 	to := endpoints[i].URL
 	if wait := ms.hookRests.left(to, time.Now()); wait > 0 {
-		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
+		return outbound.Outcome{End: outbound.Deferred, Wait: wait, Detail: op.LastError}
 	}
-	if at, behind := ms.behindNotice(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := ms.behindNotice(ctx, op); o != nil {
+		return *o
 	}
 	if wait := ms.posting.begin(to); wait > 0 {
-		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
+		return outbound.Outcome{End: outbound.Deferred, Wait: wait, Detail: op.LastError}
 	}
 	defer ms.posting.end(to)
 	at, began := ms.outbound.Now(), time.Now()
@@ -110,7 +110,7 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	op.Payload, _ = json.Marshal(p) // cannot fail: Body was read from JSON
 	if notice.IsUnreachable(err) {
 		wait := ms.hookRests.rest(to, time.Now(), ms.outbound.Options.Limits.Backoff)
-		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: err.Error()}
+		return outbound.Outcome{End: outbound.Deferred, Wait: wait, Detail: err.Error()}
 	}
 	ms.hookRests.wake(to)
 	switch {

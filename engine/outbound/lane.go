@@ -136,12 +136,12 @@ func (out *Outbound) begin(ctx context.Context, l *lane, op *store.Operation) (o
 		return o, false
 	}
 	if out.Outbox.Claimed(op.ID) {
-		return Outcome{End: Deferred, At: out.Now().Add(time.Second)}, true
+		return Outcome{End: Deferred, Wait: time.Second}, true
 	}
 	known, promised, err := out.FindPromise(ctx, op.ID)
 	switch {
 	case err != nil:
-		return Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)}, true
+		return Outcome{End: Deferred, Wait: 10 * time.Second, Detail: Unread(ctx)}, true
 	case !promised: // its end was recorded, but not in the queue, because the process stopped; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
 		out.keep(ctx, *op, "completed", "its outcome was already recorded")

@@ -58,7 +58,7 @@ const (
 	LookupFailed               // the look-up of an unknown outcome failed
 	Undecided                  // only a person can find out whether it took effect
 	Unreachable                // the remote server is unreachable: nothing was sent, and the lane rests
-	Deferred                   // its turn has not come yet; see Outcome.At
+	Deferred                   // its turn has not come yet; see Outcome.Wait and Outcome.At
 )
 
 // MaxLookups is how many look-ups of an unknown outcome can fail before a person must decide.
@@ -67,10 +67,18 @@ const MaxLookups = 3
 // Outcome is the result of one attempt.
 type Outcome struct {
 	End    Ending
-	Detail string    // for people; it contains no personal data and no secret
-	Result string    // the id that the remote server assigned
-	At     time.Time // with Deferred: the time of the next attempt
-	Rest   bool      // with Unknown: the lane rests, as with Unreachable
+	Detail string        // for people; it contains no personal data and no secret
+	Result string        // the id that the remote server assigned
+	Wait   time.Duration // with Deferred: the time until the next attempt
+	At     time.Time     // with Deferred: a calendar time for the next attempt, instead of Wait
+	Rest   bool          // with Unknown: the lane rests, as with Unreachable
+}
+
+// counts reports whether the next attempt at op, after this outcome, is due after a length of time. Otherwise it is due
+// at a calendar time or already was.
+func (o *Outcome) counts(op *store.Operation) bool {
+	return op.Status == store.OperationPending && o.End != Unreachable && (o.End != Deferred || o.At.IsZero()) &&
+		!op.NextAttemptAt.Equal(op.Deadline)
 }
 
 // Delivery defines how one kind of operation is delivered.
@@ -164,6 +172,9 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 		op.Status = store.OperationPending // still due, so that the order is preserved after the outage
 	case Deferred:
 		op.Attempts = max(0, op.Attempts-1)
+		if o.At.IsZero() {
+			o.At = now.Add(o.Wait)
+		}
 		pending(o.At)
 	}
 	return op, "retried"
@@ -224,6 +235,7 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	out.heedClock(ctx) // before a new wait is counted from now
 	now, isFinal := out.Now(), false
 	after, events := make([]store.Operation, len(list)), make([]string, len(list))
+	read := time.Now()
 	for i, e := range list {
 		after[i], events[i] = advance(e.op, e.Outcome, now, out.Options.Limits)
 		isFinal = isFinal || after[i].Status.Final()
@@ -250,6 +262,9 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	for i := range after {
 		out.logFailed(&after[i])
 		u := out.unsaved.add(after[i], events[i], after[i].LastError)
+		if list[i].counts(&after[i]) {
+			u.wait, u.read = after[i].NextAttemptAt.Sub(now), read
+		}
 		all.Go(func() { out.save(ctx, u) })
 	}
 	all.Wait()
@@ -390,7 +405,10 @@ func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail str
 	ctx := context.Background()
 	out.heedClock(ctx)
 	op.Status, op.LastError, op.NextAttemptAt = store.OperationPending, detail, out.Now().Add(wait)
-	out.keep(ctx, op, "added", detail)
+	u := out.unsaved.add(op, "added", detail)
+	u.wait, u.read = wait, time.Now()
+	out.save(ctx, u)
+	out.ringLaneOf(op.Kind)
 }
 
 // Unread returns the explanation for an attempt that could not begin because its appointment could not be read.

@@ -39,6 +39,7 @@ func TestAdvance(t *testing.T) {
 		"cannot be found out":            {nil, Outcome{End: Undecided}, failed, 3, 0, false, true},
 		"unreachable":                    {nil, Outcome{End: Unreachable}, pending, 2, -time.Minute, false, false},
 		"not its turn":                   {nil, Outcome{End: Deferred, At: now.Add(time.Second)}, pending, 2, time.Second, false, false},
+		"not its turn for a second":      {nil, Outcome{End: Deferred, Wait: time.Second}, pending, 2, time.Second, false, false},
 		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, Outcome{End: Delivered}, completed, 3, 0, false, false},
 		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, Outcome{End: Retryable}, pending, 3, 80 * time.Second, false, false},
 	} {

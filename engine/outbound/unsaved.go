@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"holdfast/engine/timed"
 	"holdfast/store"
@@ -22,6 +23,9 @@ import (
 type unsaved struct {
 	op            store.Operation
 	event, detail string
+	// If the next attempt is due after a length of time, this wait was counted from read, which has a monotonic reading.
+	wait time.Duration
+	read time.Time
 
 	mu   sync.Mutex // held during the write
 	done bool       // stored, or replaced by a later outcome
@@ -95,7 +99,13 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 	if u.done {
 		return nil
 	}
-	err := out.Queue.Change(ctx, u.op, u.event, u.detail)
+	op := u.op
+	// If this node's clock has been set since, the wait stays as long as it was. A queue of one node reschedules itself.
+	if due := out.Now().Add(u.wait - time.Since(u.read)); u.wait > 0 && out.Options.Shared &&
+		due.Sub(op.NextAttemptAt).Abs() > time.Second {
+		op.NextAttemptAt = due
+	}
+	err := out.Queue.Change(ctx, op, u.event, u.detail)
 	switch {
 	case errors.Is(err, store.ErrVersion):
 		out.log.Warn("operation taken over by another node", "operation", u.op.ID, "kind", u.op.Kind)
@@ -104,7 +114,7 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 		// the operation ended without ever being in the queue
 		err = nil
 	case errors.Is(err, store.ErrNotFound):
-		err = out.Queue.Add(ctx, u.op)
+		err = out.Queue.Add(ctx, op)
 	}
 	if err != nil {
 		return err

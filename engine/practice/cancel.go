@@ -20,8 +20,8 @@ func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outb
 	case err != nil:
 		return pr.soon(outbound.Unread(ctx))
 	}
-	if at, behind := pr.behind(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := pr.behind(ctx, op); o != nil {
+		return *o
 	}
 	log, err := pr.store.Deliveries(ctx, a.ID)
 	if err != nil {

@@ -189,15 +189,13 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	var line *upstream.LineError
 	switch {
 	case errors.As(err, &line):
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
-			Detail: "earlier bookings were still waiting"}
+		return outbound.Outcome{End: outbound.Deferred, Detail: "earlier bookings were still waiting"}
 	case err != nil:
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
+		return outbound.Outcome{End: outbound.Deferred, Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
 		// The process was suspended, so the caller has left, and another node may have taken over the operation, which
 		// is in the queue.
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
-			Detail: "its turn came after the caller's time limit"}
+		return outbound.Outcome{End: outbound.Deferred, Detail: "its turn came after the caller's time limit"}
 	}
 	turn := pr.Options.Pacer.Turn()
 	for {

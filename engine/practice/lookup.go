@@ -104,7 +104,7 @@ func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.
 	p.Asked++
 	op.Payload = p.json()
 	return outbound.Outcome{End: outbound.Deferred, Detail: upstream.Words(err),
-		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked))}
+		Wait: store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked)}
 }
 
 // findWritten looks up the GUID of an appointment that certainly exists. If it cannot be found, the appointment
@@ -119,7 +119,7 @@ func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *pay
 		return outbound.Outcome{End: outbound.Delivered, Result: outbound.DoneWithoutName}
 	}
 	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; its GUID is not known yet",
-		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
+		Wait: store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups)}
 }
 
 // findUpstream lists the entries in the patient's list that could be this appointment. It leaves out those that belong

@@ -36,8 +36,8 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 	case err != nil:
 		return pr.soon(outbound.Unread(ctx))
 	}
-	if at, behind := pr.behind(ctx, op); behind {
-		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	if o := pr.behind(ctx, op); o != nil {
+		return *o
 	}
 	patient := a.UpstreamPatientID
 	if p.isBlank() {
@@ -335,35 +335,36 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 	return n
 }
 
-// behind reports whether an operation has to wait for an earlier one for the same appointment, and until when.
-// Operations for an appointment are delivered in the order of their changes.
-func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
-	now := pr.outbound.Now()
+// behind returns the outcome of an operation that has to wait for an earlier one for the same appointment; it returns
+// nil if there is none. Operations for an appointment are delivered in the order of their changes.
+func (pr *Practice) behind(ctx context.Context, op *store.Operation) *outbound.Outcome {
+	o := &outbound.Outcome{End: outbound.Deferred, Detail: op.LastError, Wait: 10 * time.Second}
 	list, pending, err := pr.outbound.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing
 		return booking.ChannelOf(o.Kind) == "upstream" && o.Kind != store.UpstreamComment
 	})
 	switch {
 	case err != nil:
-		return now.Add(10 * time.Second), true
+		return o
 	case pending:
-		return now.Add(time.Second), true
+		o.Wait = time.Second
+		return o
 	}
-	for _, o := range list {
+	for _, earlier := range list {
 		switch {
-		case o.NeedsReview:
-			return now.Add(5 * time.Minute), true
-		case !o.Status.Final():
-			at := now.Add(10 * time.Second)
-			if next := o.NextAttemptAt.Add(time.Second); next.After(at) {
-				at = next
+		case earlier.NeedsReview:
+			o.Wait = 5 * time.Minute
+			return o
+		case !earlier.Status.Final():
+			if next := earlier.NextAttemptAt.Add(time.Second); next.After(pr.outbound.Now().Add(o.Wait)) {
+				o.At = next
 			}
-			return at, true
+			return o
 		}
 	}
-	return time.Time{}, false
+	return nil
 }
 
 // soon defers an operation for 10 s because this server could not attempt it.
 func (pr *Practice) soon(detail string) outbound.Outcome {
-	return outbound.Outcome{End: outbound.Deferred, Detail: detail, At: pr.outbound.Now().Add(10 * time.Second)}
+	return outbound.Outcome{End: outbound.Deferred, Detail: detail, Wait: 10 * time.Second}
 }
