@@ -75,7 +75,7 @@ func newHouseOf(t testing.TB, decides engine.Options, change ...func(*web.Option
 	if _, err := h.engine.Clinic.Import(ctx, "system", clinicFile()); err != nil {
 		t.Fatal(err)
 	}
-	o := web.Options{Logger: logger, Version: "test"}
+	o := web.Options{Logger: logger, Version: "test", Patience: 5 * time.Minute} // for busy machines
 	for _, c := range change {
 		c(&o)
 	}

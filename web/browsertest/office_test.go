@@ -146,6 +146,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click(".settings [type=submit]")
 	p.says("Saved.")
 	p.click("[data-hue=plum]")
+	p.says("Not saved yet: Appearance")
 	p.run(`document.querySelector('[data-hue=plum]').closest('form').requestSubmit()`)
 	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.accent === 'plum')`)
 	p.there(".setting .notice.warn") // no public address is set
