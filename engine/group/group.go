@@ -21,8 +21,8 @@
 //     transaction (write.go).
 //  4. Settle. After the commit, the holds are confirmed. If the write failed, they are released.
 //
-// An undo takes the same four steps. It claims the members' previous times and restores the members with their old
-// manage links. Staff can undo their own cancellation or move within booking.UndoTime, for all members that were
+// An undo takes the same four steps. It claims one hold for the previous time of each member, also in a visit, and
+// restores the members with their old manage links. Staff can undo their own cancellation or move within booking.UndoTime, for all members that were
 // changed together. No email has been sent to the patient by then.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit

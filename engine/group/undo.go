@@ -2,9 +2,9 @@ package group
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
-	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
@@ -71,6 +71,61 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 	return done, nil
 }
 
+// undoTogether claims the previous times of the appointments in list and restores all of them, or none. It claims one
+// hold for each, also in a visit: the time between them may belong to somebody else. remembered returns the response to
+// store for the idempotency key.
+//
+// Errors: *NotBookableError, *ConflictError (places are in the order of list).
+func (m *mechanism) undoTogether(ctx context.Context, w *Which, list []undone,
+	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
+	moving, moved := make(map[string]bool), []holds.Booked(nil)
+	for i := range list {
+		moving[list[i].ID], moved = true, append(moved, occupancy.Booked(&list[i].Appointment))
+	}
+	s := m.clinic.Current()
+	all, to := make([]wanted, len(list)), make([]place, len(list))
+	var times []holds.Span
+	for i := range list {
+		before := &list[i].before
+		t := s.Types[before.AppointmentTypeID]
+		if t == nil {
+			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
+		}
+		t = booking.WithLength(t, before.SlotEnd.Sub(before.SlotStart))
+		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStart)}
+		times = append(times, booking.UndoTimes(before, to[i].Span)...)
+		x := &all[i]
+		if x.start, x.free = before.SlotStart, before.Overbook; x.free {
+			continue
+		}
+		var err error
+		x.known, x.ids, err = m.find(ctx, s, slotOfOne(t), x.start,
+			rules{ignoreHours: true, moving: moving, moved: moved, specialistID: before.SpecialistID})
+		if x.why = reasonOf(err); err != nil && x.why == "" {
+			return nil, err
+		}
+	}
+	defer m.booking.BeforeUndo(ctx, times...)()
+	held, err := m.secureAll(ctx, all, booking.ClaimOwner(holds.Owner{}, w.Once), false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range held {
+		if !all[i].free {
+			to[i] = place{held[i].Span, held[i].Resources.List()}
+		}
+	}
+	done, err := m.undo(ctx, w, list, to, held, remembered)
+	for i := range done {
+		if all[i].free {
+			m.booking.AnnounceConfirm(ctx, to[i].Span)
+		}
+	}
+	return done, conflictOf(err, func(id string) int {
+		return slices.IndexFunc(list, func(u undone) bool { return u.ID == id })
+	})
+}
+
 // Undo undoes the last change that the same member of staff made to a series: an undoable cancellation or move. It
 // applies to all appointments that were changed together, whichever of them w names, or to none. It claims their old
 // times in the same way as any other times.
@@ -90,61 +145,19 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	case a.SeriesID == "":
 		return nil, ErrNoSeries
 	}
-	moving, moved := make(map[string]bool), []holds.Booked(nil)
 	for i := range list {
-		moved = append(moved, occupancy.Booked(&list[i].Appointment))
-		if moving[list[i].ID] = true; w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
+		if w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
 			return nil, record.ErrForbidden
 		}
 	}
-	s := se.clinic.Current()
-	all, to := make([]wanted, len(list)), make([]place, len(list))
-	var times []holds.Span
-	for i := range list {
-		before := &list[i].before
-		t := s.Types[before.AppointmentTypeID]
-		if t == nil {
-			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
-		}
-		t = booking.WithLength(t, before.SlotEnd.Sub(before.SlotStart))
-		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStart)}
-		times = append(times, booking.UndoTimes(before, to[i].Span)...)
-		x := &all[i]
-		if x.start, x.free = before.SlotStart, before.Overbook; x.free {
-			continue
-		}
-		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start,
-			rules{ignoreHours: true, moving: moving, moved: moved, specialistID: before.SpecialistID})
-		if x.why = reasonOf(err); err != nil && x.why == "" {
-			return nil, err
-		}
-	}
-	defer se.booking.BeforeUndo(ctx, times...)()
-	held, err := se.secureAll(ctx, all, booking.ClaimOwner(holds.Owner{}, w.Once), false)
-	if err != nil {
-		return nil, err
-	}
-	for i := range held {
-		if !all[i].free {
-			to[i] = place{held[i].Span, held[i].Resources.List()}
-		}
-	}
-	done, err := se.undo(ctx, &w, list, to, held, nil)
-	for i := range done {
-		if all[i].free {
-			se.booking.AnnounceConfirm(ctx, to[i].Span)
-		}
-	}
-	return done, conflictOf(err, func(id string) int {
-		return slices.IndexFunc(list, func(u undone) bool { return u.ID == id })
-	})
+	return se.undoTogether(ctx, &w, list, nil)
 }
 
 // Undo undoes the last change to an appointment and to all members of its visit that were changed with it, or to none
 // of them. If the appointment was changed alone, or is not part of a visit, Undo undoes the change of that appointment
 // alone. It returns the named appointment.
 //
-// Errors: those of booking.Undo.
+// Errors: those of booking.Undo. A *holds.HeldError does not state when the hold expires.
 func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
 	w := Which{ID: r.ID, Version: r.Version, Actor: r.Actor, Once: r.Once}
 	a, err := w.named(ctx, v.store)
@@ -158,47 +171,17 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	if len(list) < 2 || list[0].before.VisitID == "" {
 		return v.booking.Undo(ctx, r)
 	}
-	s := v.clinic.Current()
-	ids, rule := make([]string, len(list)), rules{ignoreHours: true, moving: make(map[string]bool),
-		specialistID: list[0].before.SpecialistID}
-	for i := range list {
-		ids[i], rule.moving[list[i].ID] = list[i].before.AppointmentTypeID, true
-		rule.moved = append(rule.moved, occupancy.Booked(&list[i].Appointment))
-	}
-	w0, err := slotOfAny(s, ids)
-	if err != nil {
-		return a, err
-	}
-	first, last := &list[0].before, &list[len(list)-1].before
-	// A member that was cancelled alone earlier left a gap. So the visit's time keeps its previous length, which is not
-	// the sum of the types' lengths.
-	stretched := *w0.AppointmentType
-	stretched.DurationMinutes = int(last.SlotEnd.Sub(first.SlotStart) / time.Minute)
-	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStart, rule)
-	if err != nil {
-		return a, err
-	}
-	spans, times := make([]holds.Span, len(list)), []holds.Span(nil)
-	for i := range list {
-		before := &list[i].before
-		t := booking.WithLength(w0.types[i], before.SlotEnd.Sub(before.SlotStart))
-		spans[i] = availability.SpanOf(t, before.SpecialistID, before.SlotStart)
-		times = append(times, booking.UndoTimes(before, spans[i])...)
-	}
-	defer v.booking.BeforeUndo(ctx, times...)()
-	h, err := v.secure(ctx, k, &free, first.SlotStart, booking.ClaimOwner(holds.Owner{}, r.Once), false)
-	if err != nil {
-		return a, err
-	}
-	to := make([]place, len(list))
-	for i := range list {
-		to[i] = place{spans[i], w0.resourcesOf(i, h.Resources)}
-	}
 	named := func(done []store.Appointment) any {
 		return done[slices.IndexFunc(done, func(x store.Appointment) bool { return x.ID == r.ID })]
 	}
-	done, err := v.undo(ctx, &w, list, to, []holds.Hold{h}, named)
-	if err != nil {
+	done, err := v.undoTogether(ctx, &w, list, named)
+	var lost *ConflictError
+	switch {
+	case errors.As(err, &lost) && lost.Conflicts[0].Reason == availability.ReasonHeld:
+		return a, &holds.HeldError{}
+	case lost != nil:
+		return a, store.ErrSlotTaken
+	case err != nil:
 		return a, err
 	}
 	return named(done).(store.Appointment), nil

@@ -166,6 +166,56 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	}
 }
 
+// TestVisitUndoLeavesGap: one person was cancelled alone, and somebody else booked that time. An undo of a later
+// cancellation or move of the others restores their times next to it. If one of their own times has been booked, it
+// restores none.
+func TestVisitUndoLeavesGap(t *testing.T) {
+	t.Parallel()
+	by := func(id string) group.Which { return group.Which{ID: id, Actor: enginetest.Jo, Undoable: true} }
+	for name, change := range map[string]func(c *enginetest.TestClinic, id string) ([]store.Appointment, error){
+		"cancelled": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
+			return c.Group.Visit.Cancel(c.T.Context(), group.Cancel{Which: by(id)})
+		},
+		"moved": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
+			return c.Group.Visit.Move(c.T.Context(),
+				group.VisitMove{Which: by(id), SlotStart: c.Start.Add(3 * time.Hour)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+			list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup"))
+			bookAt := func(client int, a store.Appointment) {
+				r := enginetest.BookingOf(client, "checkup")
+				r.SlotStart = a.SlotStart
+				c.MustBook(r)
+			}
+			c.DeskCancels(list[1].ID)
+			bookAt(1, list[1])
+			if _, err := change(c, list[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			undo := booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}
+			if back, err := c.Group.Visit.Undo(t.Context(), undo); err != nil || back.ID != list[2].ID {
+				t.Fatalf("undone: %s, %v", back.ID, err)
+			}
+			wantAt(c, "undone", c.Confirmed(), 0, 30, 60)
+			if _, err := change(c, list[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			bookAt(2, list[2])
+			before := at(c, c.Confirmed())
+			if _, err := c.Group.Visit.Undo(t.Context(), undo); !errors.Is(err, store.ErrSlotTaken) {
+				t.Errorf("with a time that was booked: %v, want ErrSlotTaken", err)
+			}
+			if after := at(c, c.Confirmed()); !slices.Equal(before, after) {
+				t.Errorf("the appointments are at %v and were at %v", after, before)
+			}
+			c.WantNoHolds()
+		})
+	}
+}
+
 // TestVisitUndoRefusesPart: if any appointment in a visit has changed since, none of them can be undone, whichever
 // appointment the request names.
 func TestVisitUndoRefusesPart(t *testing.T) {
