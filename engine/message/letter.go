@@ -96,6 +96,9 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		invitation, values["video"] = "wait", ""
 	case mailRecall: // the appointment is the earlier one; the patient books the next one
 		invitation, values["when"], values["where"], values["video"] = "book", "", "", ""
+		if !servesAgain(s, a) {
+			values["who"] = ""
+		}
 	case mailCancellation, mailFailed, mailStaff, MailDeclined, MailLapsed:
 		values["link"], values["video"] = "", ""
 	case mailOldAddress: // the appointment now belongs to a different person
@@ -109,8 +112,11 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		}
 	}
 	opening := words.opening(name)
-	if name == MailMustMove && !ms.changesOnline(a) {
+	switch {
+	case name == MailMustMove && !ms.changesOnline(a):
 		opening, values["link"] = words.opening(mailMustCall), ""
+	case name == mailRecall && link == "":
+		opening = words.opening(mailRecallCall)
 	}
 	values["day"] = day
 	m.Subject = filled(cmp.Or(own.Subject, words.subject(name)), values)

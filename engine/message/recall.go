@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -19,8 +20,12 @@ import (
 // text message if the patient has no email address and agreed to text messages. Nothing is sent if the recall has been
 // withdrawn, or if the person already has a coming appointment of the same type.
 
-// mailRecall is the name of the message in the delivery log.
-const mailRecall = "recall"
+// mailRecall is the name of the message in the delivery log. mailRecallCall is its opening line if the patient cannot
+// book the type online.
+const (
+	mailRecall     = "recall"
+	mailRecallCall = "recall_call"
+)
 
 const (
 	// recallHour is the hour, in the clinic's local time, at which recalls are sent.
@@ -202,8 +207,14 @@ func (ms *Messages) bookingLink(a *store.Appointment) string {
 		return ""
 	}
 	v := url.Values{"type": {t.ID}}
-	if t.IsServedBy(a.SpecialistID) {
+	if servesAgain(s, a) {
 		v.Set("specialist", a.SpecialistID)
 	}
 	return base + "/?" + v.Encode()
+}
+
+// servesAgain reports whether an appointment's specialist still serves its type.
+func servesAgain(s *clinic.Schedule, a *store.Appointment) bool {
+	p, t := s.SpecialistByID[a.SpecialistID], s.Types[a.AppointmentTypeID]
+	return p != nil && p.Active && t != nil && t.IsServedBy(a.SpecialistID)
 }

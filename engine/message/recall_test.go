@@ -92,6 +92,61 @@ func TestRecallIsSentOnItsDay(t *testing.T) {
 	})
 }
 
+// TestRecallOffersWhatCanBeBooked: the email asks the patient to call if the type cannot be booked online by then. It
+// does not name a specialist who no longer serves the type.
+func TestRecallOffersWhatCanBeBooked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for days of virtual time")
+	}
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change     func(c *enginetest.TestClinic, a *store.Appointment) error
+		want, lack []string
+	}{
+		"type is for the desk": {func(c *enginetest.TestClinic, a *store.Appointment) error {
+			_, err := c.Clinic.UpdateAppointmentType(context.Background(), enginetest.Jo, "checkup",
+				func(t *store.AppointmentType) { t.Page.DeskOnly = true })
+			return err
+		}, []string{"Please call us to arrange it.", "With: "}, []string{"online", "https://"}},
+		"specialist has left": {func(c *enginetest.TestClinic, a *store.Appointment) error {
+			_, err := c.Clinic.UpdateSpecialist(context.Background(), enginetest.Jo, a.SpecialistID,
+				func(p *store.Specialist) { p.Active = false })
+			return err
+		}, []string{"You can book it online", "https://book.example.org/?type=checkup\n"}, []string{"With: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := enginetest.NoticeClinic(t)
+				allowRecalls(c)
+				r := enginetest.BookingOf(1, "checkup")
+				r.SlotStart = c.Start
+				a, err := recallIn(c, c.MustBook(r).ID, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Until(a.RecallAt) - time.Hour)
+				if err := test.change(c, &a); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Hour)
+				_, parts := enginetest.Parts(t, c.Messages(folder, a.ID)["recall"])
+				text := strings.ReplaceAll(parts[0].Text, "\r\n", "\n")
+				for _, want := range test.want {
+					if !strings.Contains(text, want) {
+						t.Errorf("the email does not contain %q:\n%s", want, text)
+					}
+				}
+				for _, lack := range test.lack {
+					if strings.Contains(text, lack) {
+						t.Errorf("the email contains %q:\n%s", lack, text)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestRecallIsNotNeeded: nothing is sent after a withdrawal, for an earlier day of a changed recall, or if the person
 // has a coming appointment of the same type.
 func TestRecallIsNotNeeded(t *testing.T) {
