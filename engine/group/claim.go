@@ -74,7 +74,7 @@ func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Own
 	var conflicts []Conflict
 	for i := range all {
 		if all[i].why != "" {
-			conflicts = append(conflicts, Conflict{i, all[i].why})
+			conflicts = append(conflicts, Conflict{Place: i, Reason: all[i].why})
 		}
 	}
 	if conflicts != nil {
@@ -90,7 +90,12 @@ func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Own
 		if err == nil {
 			held[i] = h
 		} else if reason := reasonOf(err); reason != "" {
-			conflicts = append(conflicts, Conflict{i, reason})
+			c := Conflict{Place: i, Reason: reason}
+			var other *holds.HeldError
+			if errors.As(err, &other) {
+				c.Until = other.Until
+			}
+			conflicts = append(conflicts, c)
 		} else {
 			m.release(ctx, held, err)
 			return nil, err

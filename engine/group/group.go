@@ -22,8 +22,8 @@
 //  4. Settle. After the commit, the holds are confirmed. If the write failed, they are released.
 //
 // An undo takes the same four steps. It claims one hold for the previous time of each member, also in a visit, and
-// restores the members with their old manage links. Staff can undo their own cancellation or move within booking.UndoTime, for all members that were
-// changed together. No email has been sent to the patient by then.
+// restores the members with their old manage links. Staff can undo their own cancellation or move within
+// booking.UndoTime, for all members that were changed together. No email has been sent to the patient by then.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit
 //	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits
@@ -54,6 +54,7 @@ var (
 type Conflict struct {
 	Place  int // index in the list of the request
 	Reason availability.Reason
+	Until  time.Time // when the hold that is in the way expires; zero if unknown
 }
 
 // ConflictError lists every time in a series that is not free, as far as the engine can determine this before it

@@ -157,7 +157,7 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 // of them. If the appointment was changed alone, or is not part of a visit, Undo undoes the change of that appointment
 // alone. It returns the named appointment.
 //
-// Errors: those of booking.Undo. A *holds.HeldError does not state when the hold expires.
+// Errors: those of booking.Undo.
 func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
 	w := Which{ID: r.ID, Version: r.Version, Actor: r.Actor, Once: r.Once}
 	a, err := w.named(ctx, v.store)
@@ -178,7 +178,7 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	var lost *ConflictError
 	switch {
 	case errors.As(err, &lost) && lost.Conflicts[0].Reason == availability.ReasonHeld:
-		return a, &holds.HeldError{}
+		return a, &holds.HeldError{Until: lost.Conflicts[0].Until}
 	case lost != nil:
 		return a, store.ErrSlotTaken
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/group"
 	"holdfast/engine/record"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -202,6 +203,16 @@ func TestVisitUndoLeavesGap(t *testing.T) {
 			wantAt(c, "undone", c.Confirmed(), 0, 30, 60)
 			if _, err := change(c, list[0].ID); err != nil {
 				t.Fatal(err)
+			}
+			h, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+				SlotStart: list[2].SlotStart, Client: enginetest.Client(2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var held *holds.HeldError
+			if _, err := c.Group.Visit.Undo(t.Context(), undo); !errors.As(err, &held) ||
+				!held.Until.Equal(h.ExpiresAt) {
+				t.Errorf("with a time that is held until %v: %v", h.ExpiresAt, err)
 			}
 			bookAt(2, list[2])
 			before := at(c, c.Confirmed())

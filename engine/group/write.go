@@ -184,7 +184,7 @@ func (m *mechanism) create(ctx context.Context, made []store.Appointment, held [
 func conflictOf(err error, placeOf func(id string) int) error {
 	var refused *refusal
 	if errors.Is(err, store.ErrSlotTaken) && errors.As(err, &refused) {
-		return &ConflictError{[]Conflict{{placeOf(refused.id), availability.ReasonTaken}}}
+		return &ConflictError{[]Conflict{{Place: placeOf(refused.id), Reason: availability.ReasonTaken}}}
 	}
 	return err
 }
