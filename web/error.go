@@ -340,9 +340,9 @@ func whyNot(r availability.Reason) string {
 	case availability.ReasonOverrideClosed:
 		return "The specialist is away at this time. Choose another time."
 	case availability.ReasonOutsideHours:
-		return "This time is outside the opening hours. Choose one that GET /v1/timeslots lists."
+		return "This time is outside the opening hours. Choose one that GET /v1/appointment-types/{id}/timeslots lists."
 	case availability.ReasonNotASlotStart:
-		return "No slot starts at this time. Choose a start that GET /v1/timeslots lists."
+		return "No slot starts at this time. Choose a start that GET /v1/appointment-types/{id}/timeslots lists."
 	case availability.ReasonTaken:
 		return "This time conflicts with a booked appointment. Choose another time."
 	case presence.ReasonAccepted:
