@@ -324,6 +324,37 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 	})
 }
 
+// TestPromisedCallIsOnCallList: the desk approves new times of this type, and no new time is free. The plan proposes to
+// call the patient. If the desk asks instead, the email says that the clinic will call, so the patient is on the call
+// list.
+func TestPromisedCallIsOnCallList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.MustBook(r)
+		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), jo, "checkup",
+			func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
+			t.Fatal(err)
+		}
+		away := absence.Away{SpecialistID: a.SpecialistID, Start: c.Start.Add(-time.Hour),
+			End: c.Start.AddDate(0, 11, 0)}
+		choices := planned(c, away)
+		if len(choices) != 1 || choices[0].By != store.DisplacedCall {
+			t.Fatalf("the plan is %+v, want one call", choices)
+		}
+		choices[0].By = store.DisplacedAsk
+		made := create(c, away, choices)
+		time.Sleep(time.Minute)
+		_, parts := enginetest.Parts(t, c.Messages(folder, a.ID)["must_move"])
+		if !strings.Contains(parts[0].Text, "We will call you to find another time.") {
+			t.Errorf("the email is\n%s", parts[0].Text)
+		}
+		wantStates(c, "after the email", made.Block.ID, map[absence.State]int{absence.StateCall: 1})
+	})
+}
+
 // TestErasedPatientLeavesAbsence: erasing a person deletes the record of the proposal sent to them and releases the
 // time held for them.
 func TestErasedPatientLeavesAbsence(t *testing.T) {

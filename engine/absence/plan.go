@@ -70,7 +70,8 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 			p.taken = append(p.taken,
 				availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
 		}
-		row.By = p.treatment(&row, ab.Messages.CanWrite(a))
+		canAsk := ab.Messages.CanWrite(a) && (len(row.Times) > 0 || ab.Messages.ChangesOnline(a))
+		row.By = p.treatment(&row, canAsk)
 		rows = append(rows, row)
 	}
 	return rows, more, nil
@@ -180,8 +181,9 @@ func (p *plan) cost(a *store.Appointment, place string, x *Time) int {
 	return cost
 }
 
-// treatment returns how to handle a row unless the desk decides otherwise.
-func (p *plan) treatment(r *Row, mails bool) store.DisplacedBy {
+// treatment returns how to handle a row unless the desk decides otherwise. canAsk reports whether a message reaches the
+// patient that offers a new time, or a link to choose one.
+func (p *plan) treatment(r *Row, canAsk bool) store.DisplacedBy {
 	a := &r.Appointment
 	near := false
 	if len(r.Times) > 0 {
@@ -193,7 +195,7 @@ func (p *plan) treatment(r *Row, mails bool) store.DisplacedBy {
 		near = samePlace && x.Start.Sub(a.SlotStart) <= nearby*time.Minute
 	}
 	switch {
-	case !mails, a.VisitID != "", a.Patient.Phone != "" && a.SlotStart.Before(p.now.Add(soon)):
+	case !canAsk, a.VisitID != "", a.Patient.Phone != "" && a.SlotStart.Before(p.now.Add(soon)):
 		return store.DisplacedCall
 	case near:
 		return store.DisplacedMove

@@ -126,7 +126,11 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 		if len(e.Offers) > 0 {
 			offer = &e.Offers[len(e.Offers)-1]
 		}
-		x.Answers = append(x.Answers, Answer{a, e.Displaced, offer, stateOf(&a, &e.Displaced, offer)})
+		state := stateOf(&a, &e.Displaced, offer)
+		if state == StateAsked && offer == nil && !ab.Messages.ChangesOnline(&a) {
+			state = StateCall // the message said that the clinic will call
+		}
+		x.Answers = append(x.Answers, Answer{a, e.Displaced, offer, state})
 	}
 	for i := range list {
 		if a := &list[i]; !seen[a.ID] {

@@ -113,7 +113,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	}
 	opening := words.opening(name)
 	switch {
-	case name == MailMustMove && !ms.changesOnline(a):
+	case name == MailMustMove && !ms.ChangesOnline(a):
 		opening, values["link"] = words.opening(mailMustCall), ""
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)

@@ -38,7 +38,7 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 		own = *l.own
 	}
 	name, link := l.notice, l.link
-	if name == MailMustMove && !ms.changesOnline(l.about) {
+	if name == MailMustMove && !ms.ChangesOnline(l.about) {
 		name, link = mailMustCall, ""
 	}
 	_, zone := s.Who(l.about.SpecialistID)

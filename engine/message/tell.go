@@ -18,10 +18,10 @@ const MailMustMove = "must_move"
 // mailMustCall is the opening line of MailMustMove for an appointment that the patient cannot change with the link.
 const mailMustCall = "must_call"
 
-// changesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
+// ChangesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
 // if the type needs the desk's approval, if the appointment is part of a group visit, or if the clinic's cut-off before
 // the start has passed.
-func (ms *Messages) changesOnline(a *store.Appointment) bool {
+func (ms *Messages) ChangesOnline(a *store.Appointment) bool {
 	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
 }
