@@ -53,7 +53,8 @@ type RecallRequest struct {
 
 // Recall sets the day on which an appointment's patient is reminded of the next visit, in place of any earlier day.
 // With the zero Date, it withdraws the recall, also for a cancelled appointment and if the clinic no longer allows
-// recalls. A recall survives a move and a cancellation of its appointment.
+// recalls. A recall survives a move and a cancellation of its appointment. Its day must be after that of the
+// appointment: until then, the person has a coming appointment, so nothing would be sent.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrRecallOff, ErrNoMail, record.ErrNotConfirmed, *ValidationError.
 func (ms *Messages) Recall(ctx context.Context, r RecallRequest) (store.Appointment, error) {
@@ -69,6 +70,8 @@ func (ms *Messages) Recall(ctx context.Context, r RecallRequest) (store.Appointm
 				return ErrRecallOff
 			case a.Status != store.Confirmed:
 				return record.ErrNotConfirmed
+			case store.DateOf(a.SlotStart.In(ms.clinic.Zone())).DaysUntil(r.Date) < 1:
+				return record.Invalid("date", "must be after the day of the appointment")
 			case !ms.CanWrite(a):
 				return ErrNoMail
 			}

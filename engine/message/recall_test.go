@@ -269,8 +269,8 @@ func TestChangedRecallIsSentOnce(t *testing.T) {
 	})
 }
 
-// TestRecallIsRefused: for a day that is not in the future, for a cancelled appointment, and for a patient whom no
-// message reaches.
+// TestRecallIsRefused: for a day that is not in the future or not after that of the appointment, for a cancelled
+// appointment, and for a patient whom no message reaches.
 func TestRecallIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestRecallIsRefused(t *testing.T) {
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart = c.Start
 		a := c.MustBook(r)
-		for _, days := range []int{-1, 0, 3*366 + 1} {
+		for _, days := range []int{-1, 0, 1, 2, 3*366 + 1} { // the appointment is in 2 days
 			var invalid *record.ValidationError
 			if _, err := recallIn(c, a.ID, days); !errors.As(err, &invalid) {
 				t.Errorf("in %d days: %v, want a validation error", days, err)

@@ -31,7 +31,8 @@ export function RecallRow({ desk, a, done, close }) {
     setOpen(false)
     done?.()
   })
-  const today = dateOf(serverNow())
+  const today = dateOf(serverNow()),
+    of = dateOf(a.slotStartDate)
   const set = to => change.go({ date: to, was: a.recallAt || '' })
   if (isDue(a))
     return html`
@@ -57,7 +58,7 @@ export function RecallRow({ desk, a, done, close }) {
     >
       <span class="row">
         ${recallMonths
-          .map(n => [n, addMonths(dateOf(a.slotStartDate), n)])
+          .map(n => [n, addMonths(of, n)])
           .filter(([, to]) => to > today)
           .map(
             ([n, to], i) => html`
@@ -71,7 +72,7 @@ export function RecallRow({ desk, a, done, close }) {
         id=${'recall-' + a.id}
         label=${t('rc.date')}
         as=${DateInput}
-        min=${addDays(today, 1)}
+        min=${addDays(of > today ? of : today, 1)}
         value=${date}
         input=${setDate}
       />
