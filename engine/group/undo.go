@@ -72,8 +72,8 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 }
 
 // undoTogether claims the previous times of the appointments in list and restores all of them, or none. It claims one
-// hold for each, also in a visit: the time between them may belong to somebody else. remembered returns the response to
-// store for the idempotency key.
+// hold for each, also in a visit: the time between them may be booked. remembered returns the response to store for the
+// idempotency key.
 //
 // Errors: *NotBookableError, *ConflictError (places are in the order of list).
 func (m *mechanism) undoTogether(ctx context.Context, w *Which, list []undone,

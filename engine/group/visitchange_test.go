@@ -167,7 +167,7 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// TestVisitUndoLeavesGap: one person was cancelled alone, and somebody else booked that time. An undo of a later
+// TestVisitUndoLeavesGap: one person was cancelled alone, and another patient booked that time. An undo of a later
 // cancellation or move of the others restores their times next to it. If one of their own times has been booked, it
 // restores none.
 func TestVisitUndoLeavesGap(t *testing.T) {
