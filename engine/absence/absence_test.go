@@ -347,7 +347,10 @@ func TestPromisedCallIsOnCallList(t *testing.T) {
 		choices[0].By = store.DisplacedAsk
 		made := create(c, away, choices)
 		time.Sleep(time.Minute)
-		_, parts := enginetest.Parts(t, c.Messages(folder, a.ID)["must_move"])
+		head, parts := enginetest.Parts(t, c.Messages(folder, a.ID)["must_move"])
+		if subject := head.Get("Subject"); !strings.HasSuffix(subject, "cannot take place") {
+			t.Errorf("the subject is %q", subject)
+		}
 		if !strings.Contains(parts[0].Text, "We will call you to find another time.") {
 			t.Errorf("the email is\n%s", parts[0].Text)
 		}

@@ -111,15 +111,15 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			cancelling += "\n\n"
 		}
 	}
-	opening := words.opening(name)
+	subject, opening := words.subject(name), words.opening(name)
 	switch {
 	case name == MailMustMove && !ms.ChangesOnline(a):
-		opening, values["link"] = words.opening(mailMustCall), ""
+		subject, opening, values["link"] = words.subject(mailMustCall), words.opening(mailMustCall), ""
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
 	}
 	values["day"] = day
-	m.Subject = filled(cmp.Or(own.Subject, words.subject(name)), values)
+	m.Subject = filled(cmp.Or(own.Subject, subject), values)
 	to := m.ToName
 	if toStaff(name) {
 		to = ""

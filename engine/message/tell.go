@@ -15,7 +15,7 @@ import (
 // MailMustMove notifies a patient that the appointment must move to another time.
 const MailMustMove = "must_move"
 
-// mailMustCall is the opening line of MailMustMove for an appointment that the patient cannot change with the link.
+// mailMustCall names the texts of MailMustMove for an appointment that the patient cannot change with the link.
 const mailMustCall = "must_call"
 
 // ChangesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
