@@ -142,8 +142,11 @@ const (
 	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
+// tokenUsedMessage is the message of errorTokenUsed. A child of the patient counts as another patient.
+const tokenUsedMessage = "This bookingToken was used for another patient."
+
 // Book books an appointment for an agent. Repeating a call is safe: a call with the same slot, patient and child, or
-// with the same bookingToken and patient, returns the first Answer again.
+// with the same bookingToken, patient and child, returns the first Answer again.
 //
 // The error is *ValidationError for an invalid request, or a storage error. Every other result is an Answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
@@ -202,7 +205,7 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 		})
 	case errors.Is(err, store.ErrDuplicate):
 		return answer(Answer{
-			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.",
+			Outcome: Refused, ErrorType: errorTokenUsed, Message: tokenUsedMessage,
 			Guidance: ag.guide(sayOfferLapsed, time.Time{}),
 		})
 	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
@@ -301,10 +304,13 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 		if err != nil {
 			return nil, nil, err
 		}
+		if !sameChild(a.Patient.Notes, b.Note) {
+			return refuse(Refused, errorTokenUsed, tokenUsedMessage)
+		}
 		first := ag.agentKnown(ctx, &a)
 		return nil, &first, nil
 	case useErr == nil:
-		return refuse(Refused, errorTokenUsed, "This bookingToken was used for another patient.")
+		return refuse(Refused, errorTokenUsed, tokenUsedMessage)
 	case !errors.Is(useErr, store.ErrNotFound):
 		return nil, nil, useErr
 	case err != nil:
@@ -376,4 +382,18 @@ func composeNote(child, note string) string {
 		return "Child: " + child
 	}
 	return "Child: " + child + " | " + note
+}
+
+// sameChild reports whether two notes of composeNote name the same child, or both none. Siblings share a patient, so a
+// bookingToken that was used for one of them must not answer that another one is booked.
+func sameChild(one, other string) bool { return foldName(childOf(one)) == foldName(childOf(other)) }
+
+// childOf returns the name of the child in a note of composeNote, or an empty string.
+func childOf(note string) string {
+	label, name, found := strings.Cut(note, ":")
+	if !found || !strings.EqualFold(label, "child") {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, " | ")
+	return name
 }

@@ -97,7 +97,7 @@ func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlo
 			return Answer{}, false
 		}
 		a, err := ag.store.Appointment(ctx, use.AppointmentID)
-		if err != nil {
+		if err != nil || !sameChild(a.Patient.Notes, b.Note) {
 			return Answer{}, false
 		}
 		return ag.agentKnown(ctx, &a), true

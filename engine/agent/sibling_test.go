@@ -103,3 +103,41 @@ func TestSiblings(t *testing.T) {
 		}
 	})
 }
+
+// TestTokenOfSiblingIsRefused: an agent has booked a slot for one child and sends the same bookingToken for her brother.
+// The server does not answer that the brother's appointment is booked. The same request for the same child still gets
+// the first answer, even if its note or the spelling of the name differs.
+func TestTokenOfSiblingIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
+		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeID: "cleaning"})
+		if err != nil || len(slots.Slots) == 0 {
+			t.Fatalf("slots: %+v, %v", slots, err)
+		}
+		book := func(child, note string) agent.Answer {
+			t.Helper()
+			b := p.Wish(1)
+			b.StartTime, b.ScheduleColumnGUID, b.AppointmentTypeGUID, b.Minutes = "", "", "", 0
+			b.BookingToken, b.ChildName, b.Note = slots.Slots[2].BookingToken, child, note
+			return p.Ask(b)
+		}
+		first := book("Mia Kern", "")
+		if first.Outcome != agent.Confirmed {
+			t.Fatalf("the first child: got %+v, want confirmed", first)
+		}
+		for _, again := range [][2]string{{"Mia Kern", ""}, {"mia  kern", "Comes from school."}} {
+			if a := book(again[0], again[1]); a.AppointmentGUID != first.AppointmentGUID {
+				t.Errorf("%q again: got %+v, want the first answer", again, a)
+			}
+		}
+		for _, child := range []string{"Ben Kern", ""} {
+			if a := book(child, ""); a.Outcome != agent.Refused || a.ErrorType != "BOOKING_TOKEN_USED" {
+				t.Errorf("the token of Mia for %q: got %+v, want it refused as used", child, a)
+			}
+		}
+		if n := len(p.Bookings()); n != 1 {
+			t.Errorf("got %d bookings, want 1", n)
+		}
+	})
+}
