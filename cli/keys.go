@@ -29,11 +29,15 @@ func keysCommand(p process) *cobra.Command {
 			"The next message about an appointment has a new link. Stop the other nodes of a cluster first.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
-			wanted := rotation{RevokeOld: revoke}
-			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", wanted, nil); err != nil {
+			var done rotated
+			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", rotation{RevokeOld: revoke}, &done); err != nil {
 				return err
 			}
 			text := "The server now signs with a new key. Include secret.key in your next backup."
+			if done.CopyKey != "" {
+				text += "\nCopy " + done.CopyKey + " to each of the other nodes, and restart them one after the other.\n" +
+					"Until then, the other nodes refuse links and tokens that this node signs."
+			}
 			if revoke {
 				text = "The server now signs with a new key and refuses links and tokens signed with earlier keys.\n" +
 					"Make a backup now: earlier backups contain only earlier keys."
@@ -51,6 +55,11 @@ func keysCommand(p process) *cobra.Command {
 // rotation is the body of POST /local/keys/rotate.
 type rotation struct {
 	RevokeOld bool `json:"revokeOld"`
+}
+
+// rotated is the response to it.
+type rotated struct {
+	CopyKey string `json:"copyKey,omitempty"` // the key file, if other nodes are running without the new key
 }
 
 // rotateKeys handles POST /local/keys/rotate. It writes each new key file to the disk before the server uses it. To
@@ -93,7 +102,23 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, struct{}{})
+	answer(w, rotated{CopyKey: h.keyToCopy(r.Context())})
+}
+
+// keyToCopy returns the key file, if other nodes are running and need a copy of it.
+func (h *house) keyToCopy(ctx context.Context) string {
+	s, ok := h.store.(*postgres.Store)
+	if !ok {
+		return ""
+	}
+	others, _, err := s.Nodes(ctx)
+	if err != nil {
+		h.log.Warn("failed to find out whether other nodes need the new signing key", "error", err)
+	}
+	if !others {
+		return ""
+	}
+	return h.dir.file(secretFile)
 }
 
 // refuseOtherNodes returns an error if other nodes are running. They could not open what this node seals with a key

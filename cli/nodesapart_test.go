@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"holdfast/holds/redis/redistest"
@@ -29,7 +30,7 @@ func withKey(t *testing.T, from string) string {
 }
 
 // TestNodeWithOtherSecretKeyIsRefused: a node with a different key may not start, even if its key is the one that has
-// just been replaced. A node with the new key starts.
+// just been replaced. A node with the new key starts. If other nodes run, "keys rotate" says that they need the new key.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil)
@@ -46,7 +47,9 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 		"Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
 
 	old := withKey(t, c.dirs[0])
-	must(t, "keys", "rotate", "--data", c.dirs[0])
+	if said := must(t, "keys", "rotate", "--data", c.dirs[0]); strings.Contains(said, "other nodes") {
+		t.Errorf("rotating on the only node: it names other nodes:\n%s", said)
+	}
 	if got := begin(old); got.code != 1 {
 		t.Errorf("with the replaced key: exit code %d, want 1", got.code)
 	} else {
@@ -54,6 +57,9 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	}
 	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
 	c.start(1)
+	contains(t, "rotating while another node runs", must(t, "keys", "rotate", "--data", c.dirs[0]),
+		"Until then, the other nodes refuse links and tokens that this node signs",
+		"Copy "+filepath.Join(c.dirs[0], secretFile)+" to each of the other nodes")
 	if got := command(t, nil, "", "keys", "rotate", "--data", c.dirs[0], "--revoke-old"); got.code != 1 {
 		t.Errorf("revoking while another node runs: exit code %d, want 1", got.code)
 	} else {
