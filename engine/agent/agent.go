@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,9 +253,13 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 		!upstream.EqualGUID(v, b.ScheduleViewGUID) && b.ScheduleViewGUID != slot.specialist.ID {
 		m.Add("scheduleViewGUID", "does not match this scheduleColumnGUID; send both values from the same slot")
 	}
-	if slot.kind = typeByGUID(s, b.AppointmentTypeGUID, slot.specialist); slot.kind == nil {
+	slot.kind = typeByGUID(s, b.AppointmentTypeGUID, slot.specialist)
+	switch {
+	case slot.kind == nil && isDeskType(s, b.AppointmentTypeGUID):
+		m.Add("appointmentTypeGUID", notForAgents)
+	case slot.kind == nil:
 		m.Add("appointmentTypeGUID", "must belong to an appointment type of this clinic")
-	} else if slot.minutes == 0 {
+	case slot.minutes == 0:
 		slot.minutes = slot.kind.DurationMinutes
 	}
 	if slot.minutes < 0 || slot.minutes > 1440 {
@@ -357,8 +362,7 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]
-		if guid == "" || t.Page.DeskOnly || t.Page.Approval ||
-			!upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
+		if t.Page.DeskOnly || t.Page.Approval || !isType(t, guid) {
 			continue
 		}
 		serves := p != nil && t.IsServedBy(p.ID)
@@ -370,6 +374,22 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 		}
 	}
 	return found
+}
+
+// isType reports whether the GUID or id is that of the type.
+func isType(t *store.AppointmentType, guid string) bool {
+	return guid != "" && (upstream.EqualGUID(t.UpstreamTypeID, guid) || t.ID == guid)
+}
+
+// notForAgents tells an agent why it cannot book a type that exists.
+const notForAgents = "is a type that agents do not offer: only the desk books or approves it. Choose another type, " +
+	"or hand the call over to the desk"
+
+// isDeskType reports whether the GUID or id is that of a type that only the desk books or approves.
+func isDeskType(s *clinic.Schedule, guid string) bool {
+	return slices.ContainsFunc(s.AppointmentTypes, func(t store.AppointmentType) bool {
+		return (t.Page.DeskOnly || t.Page.Approval) && isType(&t, guid)
+	})
 }
 
 // composeNote returns a note that names the patient's child: "Child: <name> | …".

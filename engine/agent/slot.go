@@ -106,7 +106,10 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 		id = r.AppointmentTypeGUID
 	}
 	t := typeByGUID(s, id, nil)
-	if t == nil {
+	switch {
+	case t == nil && isDeskType(s, id):
+		m.Add("appointmentTypeId", notForAgents)
+	case t == nil:
 		m.Add("appointmentTypeId",
 			"must be an appointment type of this clinic, by appointmentTypeId or appointmentTypeGUID")
 	}

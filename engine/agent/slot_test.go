@@ -1,10 +1,12 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"holdfast/engine/agent"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/store"
 )
@@ -54,6 +56,37 @@ func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 			c.MustBook(r)
 			if got := offered(); got != "" {
 				t.Errorf("an agent is offered %q, although all specialists are booked then", got)
+			}
+		})
+	}
+}
+
+// TestTypeThatAgentsDoNotOffer: an agent asks for a type that exists, but that only the desk books or approves. The
+// error says so: it does not say that the clinic has no such type.
+func TestTypeThatAgentsDoNotOffer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*clinic.AppointmentTypeEntry)
+		id     string
+		want   string
+	}{
+		"desk only": {func(k *clinic.AppointmentTypeEntry) { k.DeskOnly = true }, "cleaning", "agents do not offer"},
+		"approval":  {func(k *clinic.AppointmentTypeEntry) { k.Approval = true }, "cleaning", "agents do not offer"},
+		"unknown":   {func(*clinic.AppointmentTypeEntry) {}, "polish", "an appointment type of this clinic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := enginetest.NewPractice(t, enginetest.PracticeOptions{File: func(f *clinic.File) {
+				c.change(&f.AppointmentTypes[0])
+			}})
+			_, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeID: c.id})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("slots: got %v, want it to say %q", err, c.want)
+			}
+			b := p.Wish(48)
+			b.AppointmentTypeGUID = c.id
+			if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
+				t.Errorf("book: got %v, want it to say %q", err, c.want)
 			}
 		})
 	}
