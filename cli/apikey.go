@@ -95,7 +95,11 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, args []string) error {
 			if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil,
 				nil); err != nil {
-				return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
+				var refused *problem
+				if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+					return fmt.Errorf("there is no API key %s. See: holdfast apikey list", args[0])
+				}
+				return fmt.Errorf("API key %s: %w", args[0], err)
 			}
 			_, err := fmt.Fprintf(p.stdout, "API key %s revoked\n", args[0])
 			return err

@@ -136,7 +136,7 @@ func TestAPIKeyLifecycle(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"apikey", "revoke", "--data", dir, "nobody"}, 1, "apikey list"},
+		{[]string{"apikey", "revoke", "--data", dir, "lost"}, 1, "there is no API key lost. See: holdfast apikey list"},
 		{[]string{"apikey", "create", "--data", dir, "--name", "x", "--scope", "god"}, 2, "admin, agent, presence"},
 		{[]string{"apikey", "create", "--data", dir, "--scope", "agent"}, 2, "--name"},
 	} {
