@@ -53,7 +53,7 @@ func (l look) html(language, title, text string, links ...string) string {
 			b.WriteString(l.button() + `<p dir="auto" style="margin:0 0 16px;font-size:13px;color:#46534F;` +
 				`overflow-wrap:anywhere">` + lines + `</p>`)
 		default:
-			b.WriteString(`<p dir="auto" style="margin:0 0 16px">` + lines + `</p>`)
+			b.WriteString(`<p dir="auto" style="margin:0 0 16px;overflow-wrap:anywhere">` + lines + `</p>`)
 		}
 	}
 	b.WriteString("</div></div></body></html>\n")

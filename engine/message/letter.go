@@ -107,9 +107,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	cancelling := ""
 	if t := s.TypeOf(a.AppointmentTypeID); t != nil &&
 		slices.Contains([]string{mailConfirmation, mailReschedule, mailReminder}, name) {
-		if cancelling = clinic.CancelTextIn(t, m.Language); cancelling != "" {
-			cancelling += "\n\n"
-		}
+		cancelling = clinic.CancelTextIn(t, m.Language)
 	}
 	subject, opening := words.subject(name), words.opening(name)
 	switch {
@@ -125,8 +123,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		to = ""
 	}
 	details := fill(words.Text("mail.details")+"\n", values)
-	m.Text = words.letter(to, filled(cmp.Or(own.Text, opening), values)) + "\n\n" + details + "\n" +
-		words.link(invitation, values) + cancelling + fill(words.Text("mail.closing")+"\n", values)
+	m.Text = paragraphs(words.letter(to, filled(cmp.Or(own.Text, opening), values)), details,
+		words.link(invitation, values), cancelling, fill(words.Text("mail.closing")+"\n", values))
 	look := ms.newLook()
 	look.details, look.cancelled = strings.TrimSpace(details), values["link"] == "" && name == mailCancellation
 	if values["when"] != "" {
@@ -165,6 +163,21 @@ func filled(text string, values map[string]string) string {
 		text = strings.ReplaceAll(text, "{"+name+"}", strings.ReplaceAll(value, "\n", ", "))
 	}
 	return text
+}
+
+// paragraphs separates texts by empty lines. It leaves out empty ones.
+func paragraphs(texts ...string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		if text = strings.Trim(text, "\n"); text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+	}
+	return b.String() + "\n"
 }
 
 // fill replaces the placeholders in lines and leaves out each line whose value is empty.

@@ -156,6 +156,10 @@ func TestEmailHasDateAndOneAction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
+		_, err := c.Clinic.UpdateClinic(t.Context(), "system", func(to *store.Clinic) { to.Phone = "030 555 010" })
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart, r.Locale = c.Start, "en"
 		a := c.MustBook(r)
