@@ -211,6 +211,8 @@ var rows = []row{
 			lines: []planted.Bug{
 				{In: "occupancy.appointments.apply", Old: "s.from, s.to) {",
 					Wrong: "s.from, s.to) && after.Seat > 0 {"},
+				{In: "occupancy.Time.followBusy", Old: "tm.clinic.Current().Exclusive(after) {",
+					Wrong: "after.Seat > 0 {"},
 			},
 		},
 	},
