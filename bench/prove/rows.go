@@ -287,7 +287,7 @@ var rows = []row{
 		bug: &bug{
 			says: `the receiver got|both webhooks arrive`,
 			lines: []planted.Bug{
-				{In: "message.Messages.behindNotice", Old: "len(list) > 0", Wrong: "len(list) > 99"},
+				{In: "message.Messages.behindNotice", Old: "!pending && len(list) == 0", Wrong: "true"},
 			},
 		},
 	},
@@ -297,7 +297,7 @@ var rows = []row{
 		bug: &bug{
 			says: `want the confirmation first`,
 			lines: []planted.Bug{
-				{In: "message.Messages.behindNotice", Old: "len(list) > 0", Wrong: "len(list) > 99"},
+				{In: "message.Messages.behindNotice", Old: "!pending && len(list) == 0", Wrong: "true"},
 			},
 		},
 	},
