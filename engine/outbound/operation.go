@@ -233,9 +233,8 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	step func(store.Tx) error) (after []store.Operation, changes []*booking.Change, err error) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before a new wait is counted from now
-	now, isFinal := out.Now(), false
+	now, began, isFinal := out.Now(), time.Now(), false
 	after, events := make([]store.Operation, len(list)), make([]string, len(list))
-	read := time.Now()
 	for i, e := range list {
 		after[i], events[i] = advance(e.op, e.Outcome, now, out.Options.Limits)
 		isFinal = isFinal || after[i].Status.Final()
@@ -261,10 +260,11 @@ func (out *Outbound) conclude(ctx context.Context, list []ended,
 	var all sync.WaitGroup
 	for i := range after {
 		out.logFailed(&after[i])
-		u := out.unsaved.add(after[i], events[i], after[i].LastError)
+		var w wait
 		if list[i].counts(&after[i]) {
-			u.wait, u.read = after[i].NextAttemptAt.Sub(now), read
+			w = wait{after[i].NextAttemptAt.Sub(now), began}
 		}
+		u := out.unsaved.add(after[i], events[i], after[i].LastError, w)
 		all.Go(func() { out.save(ctx, u) })
 	}
 	all.Wait()
@@ -386,7 +386,7 @@ const DoneWithoutName = "done"
 // a delivered email or text message is dropped, because no later call needs it and it makes up most of the operation's
 // size. If the write fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
-	out.save(ctx, out.unsaved.add(op, event, detail))
+	out.save(ctx, out.unsaved.add(op, event, detail, wait{}))
 	out.ringLaneOf(op.Kind)
 }
 
@@ -401,13 +401,11 @@ func (out *Outbound) save(ctx context.Context, u *unsaved) {
 
 // Postpone records in the queue that an operation has an unknown outcome after its caller attempted it outside the
 // queue. The lane takes it after the wait.
-func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail string) {
+func (out *Outbound) Postpone(op store.Operation, by time.Duration, detail string) {
 	ctx := context.Background()
 	out.heedClock(ctx)
-	op.Status, op.LastError, op.NextAttemptAt = store.OperationPending, detail, out.Now().Add(wait)
-	u := out.unsaved.add(op, "added", detail)
-	u.wait, u.read = wait, time.Now()
-	out.save(ctx, u)
+	op.Status, op.LastError, op.NextAttemptAt = store.OperationPending, detail, out.Now().Add(by)
+	out.save(ctx, out.unsaved.add(op, "added", detail, wait{by, time.Now()}))
 	out.ringLaneOf(op.Kind)
 }
 

@@ -23,13 +23,20 @@ import (
 type unsaved struct {
 	op            store.Operation
 	event, detail string
-	// If the next attempt is due after a length of time, this wait was counted from read, which has a monotonic reading.
-	wait time.Duration
-	read time.Time
+	wait          wait // until the next attempt, if it is due after a length of time
 
 	mu   sync.Mutex // held during the write
 	done bool       // stored, or replaced by a later outcome
 }
+
+// wait is a length of time that began at an instant with a monotonic reading. The zero value means no wait.
+type wait struct {
+	length time.Duration
+	began  time.Time
+}
+
+// left returns what is left of the wait. It does not depend on the wall clock.
+func (w *wait) left() time.Duration { return w.length - time.Since(w.began) }
 
 // unsavedSet contains the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe
 // for concurrent use.
@@ -40,11 +47,11 @@ type unsavedSet struct {
 }
 
 // add adds an operation's outcome and returns it. The payload of a delivered email or text message is dropped.
-func (s *unsavedSet) add(op store.Operation, event, detail string) *unsaved {
+func (s *unsavedSet) add(op store.Operation, event, detail string, w wait) *unsaved {
 	if op.Status == store.OperationCompleted && op.Kind.IsMessage() {
 		op.Payload = nil
 	}
-	u := &unsaved{op: op, event: event, detail: detail}
+	u := &unsaved{op: op, event: event, detail: detail, wait: w}
 	s.put(u)
 	return u
 }
@@ -100,10 +107,10 @@ func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
 		return nil
 	}
 	op := u.op
-	// If this node's clock has been set since, the wait stays as long as it was. A queue of one node reschedules itself.
-	if due := out.Now().Add(u.wait - time.Since(u.read)); u.wait > 0 && out.Options.Shared &&
-		due.Sub(op.NextAttemptAt).Abs() > time.Second {
-		op.NextAttemptAt = due
+	if u.wait.length > 0 && out.Options.Shared { // a queue of one node reschedules itself if the clock is set
+		if due := out.Now().Add(u.wait.left()); due.Sub(op.NextAttemptAt).Abs() > time.Second {
+			op.NextAttemptAt = due // this node's clock has been set since
+		}
 	}
 	err := out.Queue.Change(ctx, op, u.event, u.detail)
 	switch {
