@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,27 +24,6 @@ import (
 )
 
 // These tests check the table that maps errors to responses, and failures that no test of a route can cause.
-
-// TestRefusalsNameRoutes: each route in the text of a refusal exists.
-func TestRefusalsNameRoutes(t *testing.T) {
-	known := make(map[string]bool)
-	for _, r := range (&Server{}).routes() {
-		known[r.method+" "+r.pattern] = true
-	}
-	named := 0
-	for _, reason := range []availability.Reason{availability.ReasonInactive, availability.ReasonTooSoon,
-		availability.ReasonTooFar, availability.ReasonOverrideClosed, availability.ReasonOutsideHours,
-		availability.ReasonNotASlotStart, availability.ReasonTaken} {
-		for _, name := range regexp.MustCompile(`GET /v1/[^ .]+`).FindAllString(whyNot(reason), -1) {
-			if named++; !known[name] {
-				t.Errorf("%s: there is no route %s", reason, name)
-			}
-		}
-	}
-	if named == 0 {
-		t.Error("no refusal names a route")
-	}
-}
 
 func TestErrorsMapToProblems(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
