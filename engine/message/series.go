@@ -156,8 +156,8 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 		"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
 	}
 	m.Subject = words.Fill("mail.subject."+name, "day", day, "n", strconv.Itoa(len(list)))
-	m.Text = words.letter(m.ToName, opening) + "\n\n" + lines.String() +
-		fill(words.Text("mail.details")+"\n", values) + "\n" + fill(words.Text("mail.closing")+"\n", values)
+	m.Text = paragraphs(words.letter(m.ToName, opening), lines.String(),
+		fill(words.Text("mail.details")+"\n", values), fill(words.Text("mail.closing")+"\n", values))
 	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
