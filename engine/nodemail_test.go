@@ -50,7 +50,7 @@ func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
 	})
 	c.clinic("ada")
 	c.all[0].Outbound.Outbox.Ids.Ahead = 2 * time.Second
-	const moved = 8
+	const moved = 32
 	var want [][]string // the operations of each appointment, in the order of the database
 	for n := range moved {
 		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))

@@ -66,21 +66,26 @@ func (c *TestClinic) States(appointmentID string) map[string]string {
 	return states
 }
 
-// HookReceiver starts a server that records the types of the webhooks that it receives. Each webhook arrives over its
-// own connection, because the synctest bubble would wait for idle ones.
-func HookReceiver(t *testing.T, status int) (url string, told func() []string) {
+// HookReceiver starts a server that responds to webhooks with the statuses, one after the other, and then always with
+// the last one. It records the types of those that get the last status. Each webhook arrives over its own connection,
+// because the synctest bubble would wait for idle ones.
+func HookReceiver(t *testing.T, statuses ...int) (url string, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var types []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Connection", "close")
 		mu.Lock()
+		defer mu.Unlock()
+		w.WriteHeader(statuses[0])
+		if len(statuses) > 1 {
+			statuses = statuses[1:]
+			return
+		}
 		_, kind, _ := strings.Cut(string(body), `"type":"`)
 		kind, _, _ = strings.Cut(kind, `"`)
 		types = append(types, kind)
-		mu.Unlock()
-		w.Header().Set("Connection", "close")
-		w.WriteHeader(status)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, func() []string {
