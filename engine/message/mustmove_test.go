@@ -3,17 +3,14 @@ package message_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/absence"
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
-	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
 	"holdfast/store"
@@ -71,17 +68,11 @@ func TestRetriedConfirmationEndsWithAppointment(t *testing.T) {
 	}{{time.Minute, outbound.DeliveryDelivered}, {31 * time.Minute, outbound.DeliveryNotNeeded}} {
 		t.Run(test.want, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, folder := context.Background(), filepath.Join(t.TempDir(), "mail")
+				ctx := context.Background()
+				c, folder := enginetest.NoticeClinic(t)
 				if err := os.WriteFile(folder, nil, 0o600); err != nil { // not a folder, so no email can be written
 					t.Fatal(err)
 				}
-				c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) {
-					mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
-					if err != nil {
-						t.Fatal(err)
-					}
-					o.Notices.Mailer = mailer
-				})
 				lasts, cancelled := enginetest.BookingOf(1, "checkup"), enginetest.BookingOf(2, "checkup")
 				lasts.SlotStart, cancelled.SlotStart = c.Start, c.Start.Add(time.Hour)
 				a, b := c.MustBook(lasts), c.MustBook(cancelled)

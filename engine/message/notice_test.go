@@ -7,14 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"holdfast/cli/clitest"
-	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -205,17 +203,10 @@ func TestEmailOmitsVisitorText(t *testing.T) {
 func TestLateGroupEmailIsAboutRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		folder := filepath.Join(t.TempDir(), "mail")
+		c, folder := enginetest.NoticeClinic(t)
 		if err := os.WriteFile(folder, nil, 0o600); err != nil { // not a folder, so no email can be written
 			t.Fatal(err)
 		}
-		c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) {
-			mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.Notices.Mailer = mailer
-		})
 		list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup"))
 		time.Sleep(time.Second)
 		for _, a := range list[:2] {
