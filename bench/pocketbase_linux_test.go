@@ -62,12 +62,13 @@ func startPocketBase(b *testing.B, program string) *bookServer {
 	b.Helper()
 	const email, password = "bench@clinic.example", "bench-password-1"
 	dir := b.TempDir()
-	if out, err := exec.Command(program, "superuser", "upsert", email, password, "--dir", dir).CombinedOutput(); err != nil {
+	out, err := exec.Command(program, "superuser", "upsert", email, password, "--dir", dir).CombinedOutput()
+	if err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(clitest.Port(b)))
 	s := startBook(b, "http://"+address, exec.Command(program, "serve", "--http", address, "--dir", dir))
-	s.path = "/api/collections/bookings/records"
+	s.path, s.status = "/api/collections/bookings/records", http.StatusOK
 	said := s.send(b, "/api/collections/_superusers/auth-with-password",
 		map[string]any{"identity": email, "password": password})
 	s.key, _ = said["token"].(string)
