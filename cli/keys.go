@@ -30,7 +30,8 @@ func keysCommand(p process) *cobra.Command {
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
 			var done rotated
-			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", rotation{RevokeOld: revoke}, &done); err != nil {
+			wanted := rotation{RevokeOld: revoke}
+			if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", wanted, &done); err != nil {
 				return err
 			}
 			text := "The server now signs with a new key. Include secret.key in your next backup."

@@ -21,7 +21,8 @@ import (
 )
 
 // move moves the clinic of cfg to a different kind of database. If a move is interrupted at any point, the same command
-// continues it. Until the move is complete, the clinic stays at its source. toFile is the file that contains to, if any.
+// continues it. Until the move is complete, the clinic stays at its source. toFile is the file from which to was read,
+// if any.
 func (p process) move(ctx context.Context, cfg config, to, toFile string, dry bool) error {
 	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry, setting: "--database postgres://…"}
 	if toFile != "" {

@@ -30,7 +30,8 @@ func withKey(t *testing.T, from string) string {
 }
 
 // TestNodeWithOtherSecretKeyIsRefused: a node with a different key may not start, even if its key is the one that has
-// just been replaced. A node with the new key starts. If other nodes run, "keys rotate" says that they need the new key.
+// just been replaced. A node with the new key starts. If other nodes are running, "keys rotate" says that they need the
+// new key.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for separate processes
 	c := newNodesWith(t, 1, nil)

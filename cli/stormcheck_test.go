@@ -291,8 +291,8 @@ func (s *storm) checkQueue() {
 		}
 	}
 	s.note("the queue at the end: %s", body[:min(len(body), 100)])
-	if _, failed := get(s.T, s.base(0)+"/v1/queue-status?limit=20&status=failed&kind=all", longEnough); !strings.Contains(
-		failed, `"failed":0,`) {
+	_, failed := get(s.T, s.base(0)+"/v1/queue-status?limit=20&status=failed&kind=all", longEnough)
+	if !strings.Contains(failed, `"failed":0,`) {
 		s.note("the operations that failed: %s", failed)
 	}
 }

@@ -172,8 +172,8 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	}
 }
 
-// TestWaitIsStoredByCorrectedClock: the clock of one of several nodes is ten minutes ahead while the practice-management
-// system limits the rate. It is corrected before the queue can store the wait.
+// TestWaitIsStoredByCorrectedClock: the clock of one of several nodes is ten minutes ahead while the
+// practice-management system limits the rate. It is corrected before the queue can store the wait.
 func TestWaitIsStoredByCorrectedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable

@@ -104,9 +104,9 @@ func TestSiblings(t *testing.T) {
 	})
 }
 
-// TestTokenOfSiblingIsRefused: an agent has booked a slot for one child and sends the same bookingToken for her brother.
-// The server does not answer that the brother's appointment is booked. The same request for the same child still gets
-// the first answer, even if its note or the spelling of the name differs.
+// TestTokenOfSiblingIsRefused: an agent has booked a slot for one child and sends the same bookingToken for her
+// brother. The server does not answer that the brother's appointment is booked. The same request for the same child
+// still gets the first answer, even if its note or the spelling of the name differs.
 func TestTokenOfSiblingIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
