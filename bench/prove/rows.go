@@ -272,7 +272,7 @@ var rows = []row{
 	{
 		name: "one node without Redis, without PostgreSQL or stopped: no time given twice", unit: "faults",
 		pkg: "./holds/home", run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`,
-		env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
+		env: "HOLDFAST_HOME_FAULTS=120", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
 		bug: &bug{ // a node that resumes changes the old copy
 			says: `was given while .* is held until|is gone before its time`,
 			lines: []planted.Bug{
