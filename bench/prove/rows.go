@@ -322,12 +322,12 @@ var rows = []row{
 		},
 	},
 	{
-		name: "a node frozen during a commit delays the answers of the others for its time limit only",
+		name: "a node frozen during a write delays the others by a second",
 		unit: "passes", pkg: "./store/postgres", run: "^TestHungNodeLosesLock$", asked: 200,
 		bug: &bug{ // PostgreSQL does not end the transaction of the frozen node
 			says: `a booking behind a node that is frozen`,
 			lines: []planted.Bug{
-				{In: "postgres.newServer", Old: "ms(o.Timeout - o.Timeout/5)", Wrong: "ms(0)"},
+				{In: "postgres.server.forWrites", Old: "maxPause.Milliseconds()", Wrong: "0*maxPause.Milliseconds()"},
 			},
 		},
 	},

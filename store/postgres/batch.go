@@ -22,8 +22,7 @@ type batch struct {
 	server server
 
 	// fault is the first error that was not a refusal. After a fault, no statement runs: the batch must be rolled back.
-	fault  error
-	broken bool // the connection broke: fault is neither an error from the server nor a timeout
+	fault error
 
 	waiting []*statement // to be sent with the next exchange
 	saved   bool         // the request's savepoint was sent
@@ -172,6 +171,9 @@ func (b *batch) exchange(all []*statement) (failed int, err error) {
 
 // failed ends the batch with err as its fault.
 func (b *batch) failed(err error) error {
-	b.fault, b.broken = translate(err), isCut(err)
+	b.fault = translate(err)
+	if isCut(err) {
+		b.fault = fmt.Errorf("%w: %w", b.fault, errNotCommitted)
+	}
 	return b.fault
 }

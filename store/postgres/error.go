@@ -32,6 +32,9 @@ const (
 	nothingWasWritten = "nothing was written"
 )
 
+// errNotCommitted means that the connection was lost before the COMMIT, so the server rolled the transaction back.
+var errNotCommitted = errors.New("the connection was lost before the commit, " + nothingWasWritten)
+
 // ErrSchema means that the schema is not the one that this program creates, so its guarantees are unknown. An index,
 // a constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
 // the schema.

@@ -12,9 +12,9 @@
 //
 // # A node that crashes or hangs
 //
-// Every call has a deadline in this process. Every statement, every wait for a lock and every pause inside a
-// transaction has a deadline on the server (Options.Timeout). So if a node crashes or hangs, the server releases its
-// lock within that time.
+// Every call has a deadline in this process. Every statement and every wait for a lock has a deadline on the server
+// (Options.Timeout), and so has every pause of a write (maxPause). So if a node crashes or hangs, the server releases its
+// lock. A node that only paused runs its batch again.
 //
 // # A lost response
 //
@@ -63,8 +63,7 @@ type Options struct {
 	// QueueSize is the number of writes that may wait for their turn before Write returns ErrOverloaded. 0 means
 	// 1024.
 	QueueSize int
-	// Timeout limits the server's time for a statement, and the time for which a hung node can block this one. 0 means
-	// 5 s.
+	// Timeout limits the server's time for a statement and for the wait for a lock. 0 means 5 s.
 	Timeout time.Duration
 	// Alone makes this node the only one on the database. Any other node gets ErrInUse, and so does this one if
 	// another node is running. Set it if the live state is in this process's memory. If another node takes the place of
@@ -172,7 +171,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	s.Reads = table.NewReads(s.reads)
 	s.feed = newFeed(last, s.reads, o.OnFatal)
 	s.writer = &writer{
-		server: at, log: o.Logger, feed: s.feed, alone: o.Alone,
+		server: at.forWrites(), log: o.Logger, feed: s.feed, alone: o.Alone,
 		queue: make(chan *store.WriteCall, o.QueueSize), done: make(chan struct{}),
 	}
 	running, stop := context.WithCancel(context.Background())
@@ -248,7 +247,7 @@ func newServer(o Options) (server, error) {
 		"default_transaction_isolation": "read committed",
 		"lock_timeout":                  ms(o.Timeout),
 		"statement_timeout":             ms(o.Timeout),
-		// This timeout is shorter, so that a node that waits for the lock of a hung node gets the lock in time.
+		// This timeout is shorter, so that a statement that waits for a lock of a hung node gets it in time.
 		"idle_in_transaction_session_timeout": ms(o.Timeout - o.Timeout/5),
 		"tcp_keepalives_idle":                 "2",
 		"tcp_keepalives_interval":             "1",
@@ -267,6 +266,17 @@ func newServer(o Options) (server, error) {
 		config.ConnectTimeout = most
 	}
 	return server{config, o.Timeout}, nil
+}
+
+// maxPause is the maximum time between two statements of a node's write. While a node is frozen in a write, the writes of
+// all other nodes wait. After this time, the server ends the write, and the node runs it again if it resumes.
+const maxPause = time.Second
+
+// forWrites returns the settings for the connection of a writer.
+func (s server) forWrites() server {
+	s.config = s.config.Copy()
+	s.config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(maxPause.Milliseconds(), 10)
+	return s
 }
 
 // connect opens one connection.

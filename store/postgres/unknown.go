@@ -35,8 +35,7 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 			}
 			return nil
 		case status == "aborted":
-			return fmt.Errorf("%w: the connection broke before the commit, %s: %w", store.ErrUnavailable,
-				nothingWasWritten, cause)
+			return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, errNotCommitted, cause)
 		case status == "":
 			return fmt.Errorf("%w: %s: the server no longer has the status of the transaction: %w",
 				store.ErrUnavailable, unknownOutcome, cause)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -114,13 +115,38 @@ func (w *writer) next() *store.WriteCall {
 	}
 }
 
-// commit runs one batch: the request first, and then the waiting requests.
+// maxRepeats is the maximum number of times that a batch runs again because its connection was lost.
+const maxRepeats = 3
+
+// commit runs one batch: the request first, and then the waiting requests. If the connection is lost before the commit,
+// the batch runs again: the server has restarted, or it ended the transaction because this process paused (maxPause).
 func (w *writer) commit(first *store.WriteCall) {
-	w.members, w.changes = nil, nil
-	reused := w.conn != nil
+	w.members = nil
+	err := w.attempt(first)
+	for n := 0; n < maxRepeats && errors.Is(err, errNotCommitted); n++ {
+		w.log.Warn("batch of writes runs again", "writes", len(w.members), "error", err)
+		w.drop()
+		err = w.attempt(nil)
+	}
+	if err != nil {
+		w.abort(err)
+		return
+	}
+	w.answer()
+}
+
+// attempt runs the members of the batch again, then first and the waiting requests, and commits. If first is nil, it
+// takes no further requests.
+func (w *writer) attempt(first *store.WriteCall) error {
+	w.batch, w.changes = nil, nil
 	err := w.connect()
 	if err == nil {
 		w.batch = newBatch(w.conn, w.server, w.feed.lastChange())
+		for _, r := range w.members {
+			if err := w.runOne(r); err != nil {
+				return err
+			}
+		}
 	}
 	for r := first; r != nil; r = w.next() {
 		if !r.Start() {
@@ -130,35 +156,14 @@ func (w *writer) commit(first *store.WriteCall) {
 		if err != nil {
 			continue // every waiting request gets the error too
 		}
-		w.runOne(r)
-		if w.batch.broken && reused && len(w.members) == 1 {
-			// A server restart or a failover broke the connection; nothing was committed on it.
-			reused = false
-			w.drop()
-			if err = w.connect(); err != nil {
-				continue
-			}
-			w.batch, w.changes = newBatch(w.conn, w.server, w.feed.lastChange()), nil
-			w.runOne(r)
-		}
-		if w.batch.fault != nil {
-			w.abort(w.batch.fault)
-			return
+		if err := w.runOne(r); err != nil {
+			return err
 		}
 	}
-	switch {
-	case err != nil:
-		w.batch = nil
-		w.abort(err)
-	case len(w.members) == 0 || !w.batch.sent:
-		w.answer()
-	default:
-		if err := w.finish(); err != nil {
-			w.abort(err)
-			return
-		}
-		w.answer()
+	if err != nil || len(w.members) == 0 || !w.batch.sent {
+		return err
 	}
+	return w.finish()
 }
 
 // connect opens the connection if there is none.
@@ -191,8 +196,8 @@ func (w *writer) drop() {
 	}
 }
 
-// runOne runs r in the batch and stores its outcome in r.Err.
-func (w *writer) runOne(r *store.WriteCall) {
+// runOne runs r in the batch and stores its outcome in r.Err. It returns the error that ends the batch.
+func (w *writer) runOne(r *store.WriteCall) error {
 	w.batch.begin()
 	w.current = r
 	known := len(w.changes)
@@ -201,6 +206,7 @@ func (w *writer) runOne(r *store.WriteCall) {
 	if r.Err = w.batch.end(err); r.Err != nil {
 		w.changes = w.changes[:known]
 	}
+	return w.batch.fault
 }
 
 func (w *writer) call(r *store.WriteCall) error {
