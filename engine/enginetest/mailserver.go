@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"net/mail"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,11 +13,13 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// MailProvider is a mail server that requires a password. Taken receives the messages that it has accepted.
+// MailProvider is a mail server that requires a password. Taken receives the messages that it has accepted. It refuses
+// the first attempt at the email of each operation in Busy.
 type MailProvider struct {
 	Wish  message.MailServerWish
 	Roots *x509.CertPool
 	Taken chan string
+	Busy  sync.Map // by the operation's id
 }
 
 // NewMailProvider starts a mail server.
@@ -30,8 +33,19 @@ func NewMailProvider(t *testing.T) *MailProvider {
 		Roots: roots, Taken: make(chan string, 100),
 	}
 	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp",
+		Refused: func(m string) bool {
+			_, busy := p.Busy.LoadAndDelete(OperationOf(m))
+			return busy
+		},
 		Taken: func(m string) { p.Taken <- m }}).Serve(t)
 	return p
+}
+
+// OperationOf returns the id of an email's operation.
+func OperationOf(message string) string {
+	_, id, _ := strings.Cut(message, "Message-ID: <")
+	id, _, _ = strings.Cut(id, "@")
+	return id
 }
 
 // Mailer returns a mailer that trusts the provider.

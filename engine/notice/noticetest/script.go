@@ -29,8 +29,9 @@ type Script struct {
 	Answers     map[string]string // by command, such as RCPT; "" closes the connection. GREETING is the first line
 	Silent      bool              // it accepts connections and never responds
 	Taken       func(message string)
-	Commands    func(word string) // receives GREETING for each connection, and then each command
-	PerSession  int               // messages after which it closes the connection; if it is 0, it does not
+	Refused     func(message string) bool // whether to refuse a message for now, with 451, before Taken; nil means no
+	Commands    func(word string)         // receives GREETING for each connection, and then each command
+	PerSession  int                       // messages after which it closes the connection; if it is 0, it does not
 }
 
 // Serve runs the server until the test ends, and returns its host:port.
@@ -101,10 +102,12 @@ func (s *Script) talk(conn net.Conn) {
 			for lines.Scan() && lines.Text() != "." {
 				message.WriteString(lines.Text() + "\n")
 			}
-			if s.Taken != nil {
+			word, reply = "MESSAGE", "250 taken"
+			if s.Refused != nil && s.Refused(message.String()) {
+				reply = "451 4.3.0 try again later"
+			} else if s.Taken != nil {
 				s.Taken(message.String())
 			}
-			word, reply = "MESSAGE", "250 taken"
 			continue
 		}
 		if !lines.Scan() {
