@@ -38,6 +38,11 @@ func (r reads) Query(ctx context.Context, each func(table.Row), text string, arg
 	return r.ask(ctx, asks(func(r *row) { each(r) }, text, args...))
 }
 
+// Find implements table.Querier.
+func (r reads) Find(ctx context.Context, each func(table.Row), text string, args ...any) error {
+	return r.Query(ctx, each, text, args...)
+}
+
 // Snapshot implements table.Source.
 func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	questions := make([]*statement, len(all))
@@ -75,6 +80,11 @@ func (q querier) Query(asked context.Context, each func(table.Row), text string,
 		return asked.Err()
 	}
 	return translate(err)
+}
+
+// Find implements table.Querier.
+func (q querier) Find(ctx context.Context, each func(table.Row), text string, args ...any) error {
+	return q.Query(ctx, each, text, args...)
 }
 
 // snapshot works like ask, but all reads see the same snapshot of the database.

@@ -236,3 +236,21 @@ func BenchmarkTaken(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
 }
+
+// BenchmarkPromised reads one row of the outbox, with a context that can end, as before each attempt to send an email.
+// Compare the processor time of the whole run.
+//
+//	time go test ./store/sqlite -run '^$' -bench Promised -benchtime 30000x
+func BenchmarkPromised(b *testing.B) {
+	s, ctx := benchStore(b), b.Context()
+	op := store.Operation{ID: "op-1", Kind: store.Email, AppointmentID: "a", Status: store.OperationPending,
+		MaxAttempts: 10, CreatedAt: benchDay, NextAttemptAt: benchDay, Payload: []byte(`{"notice":"confirmation"}`)}
+	if err := s.Write(ctx, func(tx store.Tx) error { return tx.Promise(ctx, op) }); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Promised(ctx, op.ID); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -64,6 +64,14 @@ func (r reads) Query(ctx context.Context, each func(table.Row), text string, arg
 	})
 }
 
+// Find implements table.Querier. The driver starts a goroutine for each statement that a context can interrupt, and the
+// goroutine costs as much as the search for a row. So Find does not interrupt its statement.
+func (r reads) Find(ctx context.Context, each func(table.Row), text string, args ...any) error {
+	return r.use(ctx, func(_ context.Context, c *conn) error {
+		return c.query(context.Background(), func(r *row) { each(r) }, text, args...)
+	})
+}
+
 // Snapshot implements table.Source.
 func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	return r.snapshot(ctx, func(ctx context.Context, c *conn) error {
@@ -90,6 +98,11 @@ type querier struct {
 // Query implements table.Querier.
 func (q querier) Query(_ context.Context, each func(table.Row), text string, args ...any) error {
 	return q.conn.query(q.ctx, func(r *row) { each(r) }, text, args...)
+}
+
+// Find implements table.Querier.
+func (q querier) Find(_ context.Context, each func(table.Row), text string, args ...any) error {
+	return q.conn.query(context.Background(), func(r *row) { each(r) }, text, args...)
 }
 
 // one returns the row that the query finds, or ErrNotFound.

@@ -244,10 +244,10 @@ func (n *noun[T]) scan(r Row) (v T) {
 	return v
 }
 
-// one returns the row that the rest of a SELECT finds, or ErrNotFound.
+// one returns the row that the rest of a SELECT finds by a key, or ErrNotFound.
 func (n *noun[T]) one(ctx context.Context, s Querier, rest string, args ...any) (found T, err error) {
 	rows := 0
-	err = s.Query(ctx, func(r Row) {
+	err = s.Find(ctx, func(r Row) {
 		n.into(&found, r)
 		rows++
 	}, n.from+rest, args...)
@@ -259,7 +259,17 @@ func (n *noun[T]) one(ctx context.Context, s Querier, rest string, args ...any) 
 
 // list returns all rows that the rest of a SELECT finds, or nil if there are none.
 func (n *noun[T]) list(ctx context.Context, s Querier, rest string, args ...any) (all []T, err error) {
-	err = s.Query(ctx, func(r Row) {
+	return n.collect(ctx, s.Query, rest, args)
+}
+
+// few is list for a SELECT that an index answers with a few rows.
+func (n *noun[T]) few(ctx context.Context, s Querier, rest string, args ...any) (all []T, err error) {
+	return n.collect(ctx, s.Find, rest, args)
+}
+
+func (n *noun[T]) collect(ctx context.Context, query func(context.Context, func(Row), string, ...any) error,
+	rest string, args []any) (all []T, err error) {
+	err = query(ctx, func(r Row) {
 		var none T
 		all = append(all, none)
 		n.into(&all[len(all)-1], r)

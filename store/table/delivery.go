@@ -12,7 +12,7 @@ var deliveries = nounOf[store.Delivery]("deliveries", "operation_id")
 
 // Deliveries implements store.DeliveryReader.
 func (r Reads) Deliveries(ctx context.Context, appointmentID string) ([]store.Delivery, error) {
-	return deliveries.list(ctx, r.source, `WHERE appointment_id = ? ORDER BY sequence, operation_id`, appointmentID)
+	return deliveries.few(ctx, r.source, `WHERE appointment_id = ? ORDER BY sequence, operation_id`, appointmentID)
 }
 
 // PutDelivery implements store.DeliveryWriter. A new row gets the appointment's next sequence number. An update does

@@ -53,6 +53,9 @@ type Question struct {
 type Querier interface {
 	// Query runs a SELECT and calls each for every row.
 	Query(ctx context.Context, each func(Row), text string, args ...any) error
+
+	// Find is Query for a SELECT that an index answers with a few rows. It need not stop if ctx ends while it runs.
+	Find(ctx context.Context, each func(Row), text string, args ...any) error
 }
 
 // Source runs SELECTs. The Source of a Store sees committed rows. The Source of a transaction also sees its own
