@@ -25,7 +25,7 @@ type DeliveryReader interface {
 
 // DeliveryWriter records deliveries.
 type DeliveryWriter interface {
-	// PutDelivery inserts or replaces by operation id.
+	// PutDelivery inserts or replaces by operation id. An empty Notice leaves the stored one unchanged.
 	PutDelivery(ctx context.Context, d Delivery) error
 	// ForgetDeliveries removes up to limit deliveries whose operation was created before the instant (the
 	// operation's id contains its time), and which have not changed since the instant. It returns how many.

@@ -351,18 +351,10 @@ func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state st
 	if op.AppointmentID == "" {
 		return nil
 	}
-	list, err := tx.Deliveries(ctx, op.AppointmentID)
-	if err != nil {
-		return err
-	}
-	d := store.Delivery{OperationID: op.ID, AppointmentID: op.AppointmentID, Channel: booking.ChannelOf(op.Kind)}
-	for _, known := range list {
-		if known.OperationID == op.ID {
-			d = known
-		}
-	}
-	d.State, d.Detail, d.UpdatedAt = state, op.LastError, now
-	return tx.PutDelivery(ctx, d)
+	return tx.PutDelivery(ctx, store.Delivery{
+		OperationID: op.ID, AppointmentID: op.AppointmentID, Channel: booking.ChannelOf(op.Kind), State: state,
+		Detail: op.LastError, UpdatedAt: now,
+	})
 }
 
 // unrecorded returns an operation whose ending could not be written to the database. It is pending and due in 10 s,

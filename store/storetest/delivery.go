@@ -22,7 +22,9 @@ func testDelivery(t *testing.T, h Harness) {
 		put(d)
 	}
 	first.State, first.Detail, first.UpdatedAt = "failed", "the mail server said no", monday.Add(time.Hour)
-	put(first)
+	settled := first
+	settled.Notice = "" // an outcome is stored without reading the notice first
+	put(settled)
 	third := store.Delivery{OperationID: "op-0-late", AppointmentID: "a1", Channel: "email", State: "queued",
 		UpdatedAt: monday}
 	put(third)

@@ -20,9 +20,12 @@ func (r Reads) Deliveries(ctx context.Context, appointmentID string) ([]store.De
 func (t *Tx) PutDelivery(_ context.Context, d store.Delivery) error {
 	return t.to.Later(`
 		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at, sequence)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT COALESCE(max(sequence), 0) + 1 FROM deliveries WHERE appointment_id = ?2))
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+			(SELECT COALESCE(max(sequence), 0) + 1 FROM deliveries WHERE appointment_id = ?2))
 		ON CONFLICT (operation_id) DO UPDATE SET appointment_id = excluded.appointment_id, channel = excluded.channel,
-			notice = excluded.notice, state = excluded.state, detail = excluded.detail, updated_at = excluded.updated_at`, deliveries.values(&d)...)
+			notice = CASE excluded.notice WHEN '' THEN deliveries.notice ELSE excluded.notice END,
+			state = excluded.state, detail = excluded.detail, updated_at = excluded.updated_at`,
+		deliveries.values(&d)...)
 }
 
 // ForgetDeliveries implements store.DeliveryWriter. It searches by the ids of the operations, which begin with the
