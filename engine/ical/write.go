@@ -124,12 +124,13 @@ func (w *Writer) line(name, value string) {
 
 func instant(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
+// escaped replaces the characters that have a meaning in a TEXT value. It is built once, because that costs more than a
+// replacement.
+var escaped = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
+
 // escape returns a TEXT value (section 3.3.11). Every kind of line break becomes \n; other control characters are
 // dropped.
-func escape(s string) string {
-	s = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(s)
-	return strings.Map(dropControl, s)
-}
+func escape(s string) string { return strings.Map(dropControl, escaped.Replace(s)) }
 
 // parameter returns a parameter with a quoted value, or "" if the value is empty. It drops characters that a quoted
 // value cannot contain (section 3.2).
