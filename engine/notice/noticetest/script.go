@@ -65,7 +65,6 @@ func (s *Script) Serve(t testing.TB) string {
 // talk serves one connection.
 func (s *Script) talk(conn net.Conn) {
 	defer func() { conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // for a client that has disappeared
 	encrypted, known := s.TLS, s.User == ""
 	if s.TLS {
 		conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*s.Certificate}})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // MailServer serves SMTP on loopback until the test ends, and returns its host:port. It responds to each RCPT line with
@@ -48,7 +47,6 @@ func serve(conn net.Conn, recipient func(string) string) {
 	defer conn.Close()
 	reply, inMessage := "220 test", false
 	for lines := bufio.NewScanner(conn); ; {
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // for a client that has disappeared
 		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil {
 			return
 		}
