@@ -64,7 +64,7 @@ func TestErasedRequestFreesSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := enginetest.NoticeClinic(t)
-		approved(c)
+		approved(c, 0)
 		theirs, others := asks(c, 1, c.Start), asks(c, 2, c.Start.Add(2*time.Hour))
 		if free(c, 3, theirs.SlotStart) || free(c, 3, others.SlotStart) {
 			t.Fatal("the requested time is not held")
@@ -90,7 +90,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			keys := token.Generate(time.Now())
 			c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
-			approved(c)
+			approved(c, 0)
 			r := asks(c, 1, c.Start.Add(30*time.Minute)) // not a start time if there is one every 45 minutes
 			changeType(c, func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, 45 })
 			e := c.Engine
@@ -110,7 +110,7 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)
-	approved(c)
+	approved(c, 0)
 	r := asks(c, 1, c.Start)
 	closed, err := c.Clinic.PutOverride(context.Background(), enginetest.Jo,
 		store.Override{SpecialistID: r.SpecialistID, Date: store.DateOf(c.Start), Closed: true}, nil)
@@ -152,7 +152,7 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	confirming.Wait()
 
 	settle(c, func(p *clinic.PublicBookings) { p.Confirm = false })
-	approved(c)
+	approved(c, 0)
 	first, second := asks(c, 2, c.Start.Add(2*time.Hour)), asks(c, 2, c.Start.Add(3*time.Hour))
 	for _, r := range []*store.BookingRequest{first, second} {
 		if _, err := c.Request.Confirm(context.Background(), r.ID, time.Time{}, enginetest.Jo, nil); err != nil {
@@ -167,7 +167,7 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
-		approved(c)
+		approved(c, 0)
 		ctx, now := context.Background(), record.Now()
 		asked := store.BookingRequest{
 			ID: record.NewID(), AppointmentTypeID: "checkup", SpecialistID: "ada",

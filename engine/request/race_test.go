@@ -25,7 +25,7 @@ func TestAcceptedProposalOrExpiryWins(t *testing.T) {
 				db := new(enginetest.Gate)
 				c, folder := enginetest.NoticeClinicOn(t, func(s store.Store) store.Store { db.Store = s; return db })
 				ctx := context.Background()
-				approved(c)
+				approved(c, 0)
 				r, err := propose(c, asks(c, 1, c.Start), c.Start.Add(2*time.Hour))
 				if err != nil {
 					t.Fatal(err)

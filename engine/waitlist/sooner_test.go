@@ -20,11 +20,16 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)
 		ctx := context.Background()
-		waitsSooner := func(n int, start time.Time) (a store.Appointment, e store.WaitlistEntry) {
+		books := func(n int, start time.Time) store.Appointment {
 			r := enginetest.BookingOf(n, "checkup")
 			r.SlotStart = start
-			a = c.MustBook(r)
-			e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &a, Wish: wish(c, c.Start), Actor: "manage"})
+			return c.MustBook(r)
+		}
+		today := c.Start.Add(-50 * time.Hour) // 10:00; it is 9:00
+		books(5, today)
+		waitsSooner := func(n int, start time.Time) (a store.Appointment, e store.WaitlistEntry) {
+			a = books(n, start)
+			e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &a, Wish: wish(c, today), Actor: "manage"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +37,7 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 		}
 		cancelled, gone := waitsSooner(1, c.Start.Add(24*time.Hour))
 		undone, stays := waitsSooner(2, c.Start.Add(25*time.Hour))
-		_, starts := waitsSooner(3, c.Start.Add(time.Hour))
+		_, starts := waitsSooner(3, today.Add(time.Hour))
 		corrected, others := waitsSooner(4, c.Start.Add(26*time.Hour))
 		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: corrected.ID, Actor: enginetest.Jo,
 			Edit: func(p *store.Patient) { p.Email = "lena@example.org" }}); err != nil {
@@ -51,7 +56,7 @@ func TestEntryEndsWithItsAppointment(t *testing.T) {
 		wantOffered(c, "whose cancellation was undone", stays, "waiting")
 		wantOffered(c, "whose appointment has another email address", others, "lapsed")
 		wantOffered(c, "whose appointment is still to come", starts, "waiting")
-		time.Sleep(time.Until(c.Start.Add(time.Hour + 2*time.Minute)))
+		time.Sleep(time.Until(today.Add(time.Hour + 2*time.Minute)))
 		wantOffered(c, "whose appointment has started", starts, "lapsed")
 	})
 }

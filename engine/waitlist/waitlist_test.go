@@ -67,8 +67,8 @@ func TestWaitlistOffersFreeSpecialist(t *testing.T) {
 // waitingRoom opens a clinic at nine in the morning, whose only specialist has an appointment at noon of a later day.
 func waitingRoom(t *testing.T, change ...func(*engine.Options)) (c *enginetest.TestClinic, folder string, noon store.Appointment) {
 	t.Helper()
+	time.Sleep(9 * time.Hour) // before the clinic opens, so that no engine runs all night
 	c, folder = enginetest.NoticeClinic(t, append(change, enginetest.OffersToFiles)...)
-	time.Sleep(9 * time.Hour)
 	r := enginetest.BookingOf(99, "checkup")
 	r.SlotStart, r.Source, r.Actor = c.Start, store.SourceStaff, "user:desk"
 	return c, folder, c.MustBook(r)
