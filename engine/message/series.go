@@ -83,10 +83,14 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	first := &list[0]
 	m := ms.mailTo(op, &first.Patient)
 	linkTo := func(a *store.Appointment) string {
-		if base := ms.clinic.LinkURL(); base != "" && wanted == store.Confirmed {
-			return base + "/manage#" + ms.booking.ManageToken(a)
+		base := ms.clinic.LinkURL()
+		switch {
+		case base == "" || wanted != store.Confirmed:
+			return ""
+		case len(list) > 1 && a.VisitID != "":
+			return base + "/manage#" + ms.booking.VisitToken(&list[len(list)-1])
 		}
-		return ""
+		return base + "/manage#" + ms.booking.ManageToken(a)
 	}
 	if len(list) == 1 {
 		ms.writeMail(&m, singleMails[p.Notice], first, linkTo(first))

@@ -184,7 +184,11 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	}
 	link := ""
 	if base := ms.clinic.LinkURL(); base != "" && list[0].Status == store.Confirmed {
-		link = base + "/m#" + ms.booking.ShortManageToken(&list[0])
+		token := ms.booking.ShortManageToken(&list[0])
+		if len(list) > 1 && list[0].VisitID != "" {
+			token = ms.booking.ShortVisitToken(&list[len(list)-1])
+		}
+		link = base + "/m#" + token
 	}
 	name := p.Notice
 	if single := singleMails[name]; single != "" && len(list) == 1 {
