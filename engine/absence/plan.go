@@ -70,7 +70,7 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 			p.taken = append(p.taken,
 				availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
 		}
-		canAsk := ab.Messages.CanWrite(a) && (len(row.Times) > 0 || ab.Messages.ChangesOnline(a))
+		canAsk := ab.Messages.CanWrite(a) && (len(row.Times) > 0 || ab.Messages.ChangesOnline(ctx, a))
 		row.By = p.treatment(&row, canAsk)
 		rows = append(rows, row)
 	}

@@ -127,7 +127,7 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 			offer = &e.Offers[len(e.Offers)-1]
 		}
 		state := stateOf(&a, &e.Displaced, offer)
-		if state == StateAsked && offer == nil && !ab.Messages.ChangesOnline(&a) {
+		if state == StateAsked && offer == nil && !ab.Messages.ChangesOnline(ctx, &a) {
 			state = StateCall // the message said that the clinic will call
 		}
 		x.Answers = append(x.Answers, Answer{a, e.Displaced, offer, state})

@@ -111,8 +111,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	}
 	subject, opening := words.subject(name), words.opening(name)
 	switch {
-	case name == MailMustMove && !ms.ChangesOnline(a):
-		subject, opening, values["link"] = words.subject(mailMustCall), words.opening(mailMustCall), ""
+	case name == MailMustMove && link == "":
+		subject, opening = words.subject(mailMustCall), words.opening(mailMustCall)
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
 	}

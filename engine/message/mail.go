@@ -243,8 +243,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if base := ms.clinic.LinkURL(); base != "" {
 		link = base + "/manage#" + ms.booking.ManageToken(&a)
 	}
-	if p.Notice == mailOldAddress {
-		link = "" // the link would open the appointment
+	if p.Notice == mailOldAddress || p.Notice == MailMustMove && !ms.ChangesOnline(ctx, &a) {
+		link = "" // the link would open the appointment, or not change it
 	}
 	ms.writeMail(&m, p.Notice, &a, link)
 	if method := calendarMethods[p.Notice]; method != "" {

@@ -3,10 +3,12 @@ package message_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/absence"
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
@@ -100,6 +102,59 @@ func TestRetriedConfirmationEndsWithAppointment(t *testing.T) {
 							t.Errorf("the %s is %s (%s), want %s", d.Notice, d.State, d.Detail, state)
 						}
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestMustMoveOfVisitOffersLink: the specialist is away at the time of one person in a visit. The email offers the link
+// if the patient can move the visit with it. Otherwise it says that the clinic will call.
+func TestMustMoveOfVisitOffersLink(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		change func(context.Context, *enginetest.TestClinic, []store.Appointment) error
+		noBase bool
+		isCall bool
+	}{
+		"the same contact": {change: func(context.Context, *enginetest.TestClinic, []store.Appointment) error {
+			return nil
+		}},
+		"another contact": {change: func(ctx context.Context, c *enginetest.TestClinic,
+			visit []store.Appointment) error {
+			_, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: visit[2].ID, Actor: enginetest.Jo,
+				Edit: func(p *store.Patient) { p.Email = "other@example.org" }})
+			return err
+		}, isCall: true},
+		"approval": {change: func(ctx context.Context, c *enginetest.TestClinic, _ []store.Appointment) error {
+			_, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, "checkup",
+				func(t *store.AppointmentType) { t.Page.Approval = true })
+			return err
+		}, isCall: true},
+		"no public address": {change: func(context.Context, *enginetest.TestClinic, []store.Appointment) error {
+			return nil
+		}, noBase: true, isCall: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) {
+					if x.noBase {
+						o.BaseURL = ""
+					}
+				})
+				visit := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup"))
+				if err := x.change(t.Context(), c, visit); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if err := c.Message.AskToMove(t.Context(), visit[1].ID, enginetest.Jo, nil); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				text := c.Mails(folder, visit[1].ID)["must_move"]
+				isCall := strings.Contains(text, "We will call you to find another time.")
+				if hasLink := strings.Contains(text, "/manage#"); text == "" || isCall != x.isCall || hasLink == isCall {
+					t.Errorf("the email is\n%s", text)
 				}
 			})
 		})

@@ -190,6 +190,9 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 		}
 		link = base + "/m#" + token
 	}
+	if p.Notice == MailMustMove && !ms.ChangesOnline(ctx, &list[0]) {
+		link = ""
+	}
 	name := p.Notice
 	if single := singleMails[name]; single != "" && len(list) == 1 {
 		name = single

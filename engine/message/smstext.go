@@ -38,8 +38,8 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 		own = *l.own
 	}
 	name, link := l.notice, l.link
-	if name == MailMustMove && !ms.ChangesOnline(l.about) {
-		name, link = mailMustCall, ""
+	if name == MailMustMove && link == "" {
+		name = mailMustCall
 	}
 	_, zone := s.Who(l.about.SpecialistID)
 	at := func(t time.Time) string { return language.ShortDay(t.In(zone)) + ", " + clinic.Clock(t.In(zone)) }

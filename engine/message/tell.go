@@ -19,11 +19,24 @@ const MailMustMove = "must_move"
 const mailMustCall = "must_call"
 
 // ChangesOnline reports whether the patient can currently change an appointment's time with its link. It returns false
-// if the type needs the desk's approval, if the appointment is part of a group visit, or if the clinic's cut-off before
-// the start has passed.
-func (ms *Messages) ChangesOnline(a *store.Appointment) bool {
-	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
-	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
+// if messages contain no links, if the type needs the desk's approval, or if the clinic's cut-off before the start has
+// passed. For a group visit, which only moves as a whole, that applies to all of its people, and they must have the
+// same contact details. It also returns false if the visit cannot be read.
+func (ms *Messages) ChangesOnline(ctx context.Context, a *store.Appointment) bool {
+	if ms.clinic.LinkURL() == "" {
+		return false
+	}
+	list := []store.Appointment{*a}
+	if a.VisitID != "" {
+		var err error
+		list, _, err = ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
+		if err != nil || len(list) == 0 {
+			return false
+		}
+	}
+	return !ms.booking.PastCutOff(&list[0], time.Now()) && !slices.ContainsFunc(list, func(x store.Appointment) bool {
+		return ms.booking.AsksDesk(&x) || x.ID != a.ID && !booking.SameContact(&x.Patient, &a.Patient)
+	})
 }
 
 // ErrNoMail means that the patient receives neither emails nor text messages, or that this server does not send any.
