@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,9 @@ func TestVisitLinkSurvivesLossOfOnePerson(t *testing.T) {
 					time.Sleep(time.Minute)
 					links := []string{link(t, c.Mails(folder, list[0].ID)["series_confirmation"]),
 						link(t, fake.Texts()[0].Text)}
+					if text := c.Mails(folder, list[0].ID)["series_confirmation"]; strings.Contains(text, "one after") {
+						t.Errorf("the email says that no gap is between the appointments:\n%s", text)
+					}
 					if err := change(ctx, c, list[lost].ID); err != nil {
 						t.Fatal(err)
 					}
