@@ -120,7 +120,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	m.Subject = filled(cmp.Or(own.Subject, subject), values)
 	to := m.ToName
 	if toStaff(name) {
-		to = ""
+		to, values["phone"] = "", ""
 	}
 	details := fill(words.Text("mail.details")+"\n", values)
 	m.Text = paragraphs(words.letter(to, filled(cmp.Or(own.Text, opening), values)), details,

@@ -34,7 +34,7 @@ func approved(c *enginetest.TestClinic, hours int) {
 		c.T.Fatal(err)
 	}
 	if _, err := c.Clinic.UpdateClinic(ctx, "system", func(c *store.Clinic) {
-		c.Email, c.Address = "desk@clinic.example", "Quay 1"
+		c.Email, c.Phone, c.Address = "desk@clinic.example", "030 555 010", "Quay 1"
 	}); err != nil {
 		c.T.Fatal(err)
 	}
@@ -73,11 +73,12 @@ func TestDeskApprovesRequest(t *testing.T) {
 		id := asked.Request.ID
 		mails := c.Mails(folder, id)
 		if text := mails["request_received"]; !strings.Contains(text, "noch nicht gebucht") ||
-			!strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") {
+			!strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") ||
+			!strings.Contains(text, "030 555 010") {
 			t.Errorf("the patient's email is %q", text)
 		}
 		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") ||
-			strings.Contains(text, "rosa@example.org") {
+			strings.Contains(text, "rosa@example.org") || strings.Contains(text, "030 555 010") {
 			t.Errorf("the clinic's email is %q", text)
 		}
 		a, err := c.Request.Confirm(ctx, id, time.Time{}, "user:jo", nil)
