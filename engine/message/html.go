@@ -11,7 +11,8 @@ import (
 type look struct {
 	clinic, accent string
 	day, clock     string // of the appointment, in large type; empty means that the email shows none
-	details        string // the paragraph with the facts, which the card contains
+	details        string // the paragraph of the text that the card replaces
+	facts          string // the lines of details that the card shows below the day and the times
 	action, to     string // the label and the link of the button; empty means that there is none
 	cancelled      bool   // the date is struck through
 }
@@ -48,7 +49,7 @@ func (l look) html(language, title, text string, links ...string) string {
 		lines := strings.ReplaceAll(anchors.Replace(html.EscapeString(plain)), "\n", "<br>")
 		switch {
 		case l.details != "" && plain == l.details:
-			b.WriteString(l.card(lines))
+			b.WriteString(l.card(strings.ReplaceAll(anchors.Replace(html.EscapeString(l.facts)), "\n", "<br>")))
 		case l.to != "" && strings.HasSuffix(plain, l.to):
 			b.WriteString(l.button() + `<p dir="auto" style="margin:0 0 16px;font-size:13px;color:#46534F;` +
 				`overflow-wrap:anywhere">` + lines + `</p>`)
@@ -60,8 +61,8 @@ func (l look) html(language, title, text string, links ...string) string {
 	return b.String()
 }
 
-// card returns the date in large type, and the facts below it.
-func (l look) card(lines string) string {
+// card returns the day and the times in large type, and the facts below them.
+func (l look) card(facts string) string {
 	line := ""
 	if l.cancelled {
 		line = ";text-decoration:line-through;color:#46534F"
@@ -70,11 +71,11 @@ func (l look) card(lines string) string {
 	if l.day != "" {
 		date = `<p dir="auto" style="margin:0;font-size:17px;line-height:1.3` + line + `">` + html.EscapeString(l.day) +
 			`</p>` +
-			`<p style="margin:0 0 16px;font-size:40px;line-height:1.2;font-weight:700;letter-spacing:-.02em` + line + `">` +
-			html.EscapeString(l.clock) + `</p>`
+			`<p style="margin:0 0 16px;font-size:32px;line-height:1.2;font-weight:700;letter-spacing:-.02em;` +
+			`white-space:nowrap` + line + `">` + html.EscapeString(l.clock) + `</p>`
 	}
-	return `<div style="margin:8px 0 24px;padding:16px 0;border-top:1px solid #ECEAE3;border-bottom:1px solid #ECEAE3">` +
-		date + `<p dir="auto" style="margin:0;color:#46534F">` + lines + `</p></div>`
+	return `<div style="margin:8px 0 24px;padding:16px 0;border:solid #ECEAE3;border-width:1px 0">` +
+		date + `<p dir="auto" style="margin:0;color:#46534F">` + facts + `</p></div>`
 }
 
 // button returns the primary action. Its address appears below it as text, for mail programs that do not show links.

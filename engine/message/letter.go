@@ -128,8 +128,11 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	look := ms.newLook()
 	look.details, look.cancelled = strings.TrimSpace(details), values["link"] == "" && name == mailCancellation
 	if values["when"] != "" {
-		look.day, look.clock = day, clinic.Clock(a.SlotStart.In(zone))
+		look.day = day + otherZone(zone, s.Zone)
+		look.clock = clinic.Clock(a.SlotStart.In(zone)) + " – " + clinic.Clock(a.SlotEnd.In(zone))
+		values["when"] = "" // the card has the day and the times in large type
 	}
+	look.facts = strings.TrimSpace(fill(words.Text("mail.details")+"\n", values))
 	if values["link"] != "" {
 		look.action, look.to = words.Text("mail.action."+invitation), values["link"]
 	}
@@ -145,11 +148,16 @@ func (ms *Messages) lettersFor(tags ...string) letters {
 // the clinic's.
 func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	start, end := a.SlotStart.In(zone), a.SlotEnd.In(zone)
-	when := w.Fill("date.time", "date", w.Day(start), "start", clinic.Clock(start), "end", clinic.Clock(end))
-	if zone.String() != usual.String() {
-		when += " (" + zone.String() + ")"
+	return w.Fill("date.time", "date", w.Day(start), "start", clinic.Clock(start), "end", clinic.Clock(end)) +
+		otherZone(zone, usual)
+}
+
+// otherZone returns the name of a zone in brackets, or an empty string if it is the clinic's.
+func otherZone(zone, usual *time.Location) string {
+	if zone.String() == usual.String() {
+		return ""
 	}
-	return when
+	return " (" + zone.String() + ")"
 }
 
 // instant formats a day and a time of day in a zone's local time.

@@ -150,8 +150,8 @@ func TestEmailEscapesTypedText(t *testing.T) {
 	})
 }
 
-// TestEmailHasDateAndOneAction: the HTML part shows the date and time in large type, the same facts as the text part,
-// and one button.
+// TestEmailHasDateAndOneAction: the HTML part shows the day and the times once, in large type, the other facts of the
+// text part, and one button.
 func TestEmailHasDateAndOneAction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,11 +169,20 @@ func TestEmailHasDateAndOneAction(t *testing.T) {
 		if n := strings.Count(page, "display:inline-block"); n != 1 || !strings.Contains(page, ">Change or cancel</a>") {
 			t.Errorf("the page has %d buttons, want one to change or cancel:\n%s", n, page)
 		}
-		if !strings.Contains(page, "font-size:40px") {
-			t.Errorf("the page has no time in large type:\n%s", page)
+		if !strings.Contains(page, "font-size:32px") {
+			t.Errorf("the page has no times in large type:\n%s", page)
 		}
+		_, page, _ = strings.Cut(page, "</title>")
 		plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "\n"))
+		for _, once := range []string{"5 January 2000", "12:00 – 12:30"} {
+			if n := strings.Count(plain, once); n != 1 {
+				t.Errorf("the page shows %q %d times, want once:\n%s", once, n, plain)
+			}
+		}
 		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "When: ") {
+				continue
+			}
 			if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "http") && !strings.Contains(plain, line) {
 				t.Errorf("the page misses %q of the text", line)
 			}
