@@ -14,4 +14,7 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version string
 
-func main() { os.Exit(cli.Main(version)) }
+func main() {
+	go paceCollector()
+	os.Exit(cli.Main(version))
+}
