@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"holdfast/engine/enginetest"
 )
 
 const harbour = "../testdata/clinic/harbour.json"
@@ -15,6 +17,10 @@ const harbour = "../testdata/clinic/harbour.json"
 func clinicDir(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Empty(t, filepath.Join(path, databaseFile)) // saves the time of the migrations
 	must(t, "import", "--data", path, harbour)
 	return path
 }
