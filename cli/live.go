@@ -64,14 +64,13 @@ func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to hom
 	if err != nil {
 		return errors.Join(err, to.Database.Close())
 	}
-	var join func(context.Context) error
 	if s, ok := h.store.(*postgresstore.Store); ok && !o.alone() {
 		together := &sharedRedis{Backend: shared, store: s}
-		to.Primary, join = together, together.join
+		to.Primary, err = together, join(ctx, together.Ping)
 	} else {
-		to.Primary, join = shared, shared.Ping
+		to.Primary, err = shared, shared.Ping(ctx)
 	}
-	if err := refusedRedis(join(ctx)); err != nil {
+	if err := refusedRedis(err); err != nil {
 		return errors.Join(err, shared.Close(), to.Database.Close())
 	}
 	h.holds = home.New(ctx, to)

@@ -62,21 +62,22 @@ const joinPatience = 5 * time.Second
 // joinTries is the maximum number of times that a node tries to reach a Redis that refuses the connection or the call.
 const joinTries = 3
 
-// join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns a timeout after
-// joinPatience, and other errors after joinTries: the Redis may be the right one, and the running server waits for it.
-// Slow responses must not let a node with the wrong Redis start: it would make all nodes leave theirs.
-func (s *sharedRedis) join(ctx context.Context) error {
-	var err error
+// join calls ping until this node may use a Redis. It returns errElsewhere if a ping within joinPatience returned it
+// and none succeeded. Otherwise it returns a timeout after joinPatience, and other errors after joinTries: the Redis
+// may be the right one, and the running server waits for it. Slow responses must not let a node with the wrong Redis
+// start: it would make all nodes leave theirs.
+func join(ctx context.Context, ping func(context.Context) error) error {
+	var last, elsewhere error
 	failed := 0
 	for began := time.Now(); time.Since(began) < joinPatience; {
-		err = s.Ping(ctx)
-		if err == nil {
+		last = ping(ctx)
+		if last == nil {
 			return nil
 		}
-		if !errors.Is(err, errElsewhere) {
-			if failed++; failed >= joinTries && !isTimeout(err) {
-				return err
-			}
+		if errors.Is(last, errElsewhere) {
+			elsewhere = last
+		} else if failed++; elsewhere == nil && failed >= joinTries && !isTimeout(last) {
+			return last
 		}
 		pause := time.NewTimer(100 * time.Millisecond)
 		select {
@@ -86,7 +87,10 @@ func (s *sharedRedis) join(ctx context.Context) error {
 		case <-pause.C:
 		}
 	}
-	return err
+	if elsewhere != nil {
+		return elsewhere
+	}
+	return last
 }
 
 // isTimeout reports whether a call failed because its response did not arrive in time.
@@ -107,8 +111,8 @@ func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 		if known != "" && !slices.Contains(mine, known) {
 			if others {
 				return "", fmt.Errorf("the other nodes on this database sign with a different secret.key (key %s) "+
-					"from the one in %s (key %s), so they and this node would refuse each other's links and tokens. Copy "+
-					"secret.key from the data directory of a running node to %s, and start again",
+					"from the one in %s (key %s), so they and this node would refuse each other's links and tokens. "+
+					"Copy secret.key from the data directory of a running node to %s, and start again",
 					known, h.dir.path, mine[0], h.dir.file(secretFile))
 			}
 			replaced = known

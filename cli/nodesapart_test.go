@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"holdfast/holds/redis/redistest"
 )
@@ -97,6 +101,35 @@ func TestSlowAnswersLetNoNodeStart(t *testing.T) {
 			got.stderr)
 	}
 	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis")
+}
+
+// TestJoinKeepsRefusalThroughTimeouts: once a response has shown that the other nodes do not use a Redis, a late or a
+// failed response does not let the node start.
+func TestJoinKeepsRefusalThroughTimeouts(t *testing.T) {
+	late, refused := fmt.Errorf("call: %w", os.ErrDeadlineExceeded), errors.New("connection refused")
+	for name, x := range map[string]struct {
+		answers []error // the last one repeats
+		want    error
+	}{
+		"late after the refusal":   {[]error{late, errElsewhere, late}, errElsewhere},
+		"failed after the refusal": {[]error{errElsewhere, refused}, errElsewhere},
+		"joined after the refusal": {[]error{errElsewhere, late, nil}, nil},
+		"late":                     {[]error{late}, late},
+		"failed":                   {[]error{late, refused}, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				got := join(t.Context(), func(context.Context) error {
+					n++
+					return x.answers[min(n, len(x.answers))-1]
+				})
+				if !errors.Is(got, x.want) {
+					t.Errorf("got %v after %d pings, want %v", got, n, x.want)
+				}
+			})
+		})
+	}
 }
 
 // TestNodeOnOtherRedisIsRefused: while other nodes run, a node with a different Redis may not start. A node with their
