@@ -57,6 +57,9 @@ func tool(t *testing.T, s *mcp.ClientSession, name string,
 			text += x.Text
 		}
 	}
+	if strings.Contains(text, "..") {
+		t.Errorf("%s says %q, with two full stops", name, text)
+	}
 	raw, _ := json.Marshal(answer.StructuredContent)
 	_ = json.Unmarshal(raw, &out)
 	return out, text, answer.IsError

@@ -144,7 +144,7 @@ const (
 )
 
 // tokenUsedMessage is the message of errorTokenUsed. A child of the patient counts as another patient.
-const tokenUsedMessage = "This bookingToken was used for another patient."
+const tokenUsedMessage = "This bookingToken was used for another patient; ask for slots again."
 
 // Book books an appointment for an agent. Repeating a call is safe: a call with the same slot, patient and child, or
 // with the same bookingToken, patient and child, returns the first Answer again.

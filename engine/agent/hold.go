@@ -33,8 +33,7 @@ func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.Cli
 	case err != nil:
 		return holds.Hold{}, err
 	case bad != nil:
-		return holds.Hold{}, record.Invalid("bookingToken", "%s Ask for slots again and use the token of one of them.",
-			bad.Message)
+		return holds.Hold{}, record.Invalid("bookingToken", "%s", bad.Message)
 	}
 	return ag.booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: slot.kind.ID, SlotStart: slot.start, SpecialistID: slot.specialist.ID, Client: client,
