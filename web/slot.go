@@ -91,8 +91,9 @@ type timeslotJSON struct {
 
 func (s *Server) nextAvailable(c *call) error {
 	q := c.query()
-	after, specialistID, place := q.instant("after"), q.id("specialistId"), s.place(q)
-	people := visitTypes(c, q)
+	after, people := q.instant("after"), visitTypes(c, q)
+	r := booking.TimeslotsRequest{AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"),
+		Place: s.place(q), Client: q.client(c), MayHold: s.mayHold(c)}
 	if err := q.err(); err != nil {
 		return err
 	}
@@ -102,13 +103,16 @@ func (s *Server) nextAvailable(c *call) error {
 	var slot booking.Timeslot
 	var err error
 	if people == nil {
-		slot, err = s.engine.Booking.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
-	} else {
-		r := group.SlotsRequest{AppointmentTypeIDs: people, SpecialistID: specialistID}
-		if r.Moving, err = s.movingVisit(c); err != nil {
+		if r.Moving, err = s.moving(c); err != nil {
 			return err
 		}
-		slot, err = s.engine.Group.Visit.NextAvailable(c.ctx(), r, after)
+		slot, err = s.engine.Booking.NextAvailable(c.ctx(), r, after)
+	} else {
+		visit := group.SlotsRequest{AppointmentTypeIDs: people, SpecialistID: r.SpecialistID, Client: r.Client}
+		if visit.Moving, err = s.movingVisit(c); err != nil {
+			return err
+		}
+		slot, err = s.engine.Group.Visit.NextAvailable(c.ctx(), visit, after)
 	}
 	if err != nil {
 		return err

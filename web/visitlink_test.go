@@ -196,3 +196,28 @@ func TestNextAvailableFindsVisit(t *testing.T) {
 	h.do("GET", path+"&people=2&with=checkup", nil).problem(422, "validation_failed").field("with")
 	h.do("GET", path+"&people=2&place=north", nil).problem(422, "validation_failed").field("place")
 }
+
+// TestNextAvailableCountsOwnTimeAsFree: with the link of an appointment, the search finds the first time that the list
+// of times contains, which can be the appointment's own.
+func TestNextAvailableCountsOwnTimeAsFree(t *testing.T) {
+	h := newHouse(t)
+	url := h.book(9, "checkup", map[string]any{"slotStartDate": h.at(30), "specialistId": "ada"}).want(201).text(
+		"appointment", "manageUrl")
+	link := header{"Holdfast-Manage": url[strings.Index(url, "#")+1:]}
+	list := "/v1/appointment-types/checkup/timeslots?specialistId=ada&from=" + h.at(0)[:10]
+	first := "/v1/appointment-types/checkup/next-available?specialistId=ada&after=" + h.at(30)
+	for _, x := range []struct {
+		by       []header
+		isListed bool
+		after    string
+	}{{[]header{link}, true, h.at(30)}, {nil, false, h.at(60)}} {
+		listed := h.do("GET", list, nil, x.by...).want(200).raw
+		if got := strings.Contains(listed, `"start":"`+h.at(30)); got != x.isListed {
+			t.Errorf("the appointment's own time is listed: %t, want %t", got, x.isListed)
+		}
+		if got := h.do("GET", first, nil, x.by...).want(200).text("slot", "start"); got != x.after {
+			t.Errorf("the first time after %s is %s, want %s", h.at(30), got, x.after)
+		}
+	}
+	h.do("GET", first, nil, header{"Holdfast-Manage": "no-token"}).problem(401, "unauthorized")
+}

@@ -18,20 +18,19 @@ const (
 	findDays, findStep = 186, 31
 )
 
-// NextAvailable returns the first slot at or after an instant, up to the type's booking horizon, that has a free seat
-// no client holds. Errors: ErrNoSlots, store.ErrNotFound, *ValidationError.
-func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string,
-	after time.Time) (Timeslot, error) {
+// NextAvailable returns the first slot of the listing at or after an instant, up to the type's booking horizon, that
+// has a free seat no other client holds. r.From and r.To have no effect. Errors: ErrNoSlots, store.ErrNotFound,
+// *ValidationError.
+func (bk *Booking) NextAvailable(ctx context.Context, r TimeslotsRequest, after time.Time) (Timeslot, error) {
 	s := bk.clinic.Current()
-	t, zone, err := s.Listed(appointmentTypeID, specialistID)
+	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Timeslot{}, err
 	}
 	return FirstAvailable(zone, after, t.HorizonDays, DefaultTimeslotDays,
 		func(from, to store.Date) (Timeslots, error) {
-			return bk.Timeslots(ctx, TimeslotsRequest{
-				AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from, To: to,
-			})
+			r.From, r.To = from, to
+			return bk.Timeslots(ctx, r)
 		})
 }
 
