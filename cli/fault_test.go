@@ -99,7 +99,7 @@ func (s *storm) goesOn(fault string, victim int, losesHolds bool) {
 	if s.losesHolds {
 		s.holdsLost = time.Now()
 	}
-	s.fault, s.victim, s.losesHolds = fault, victim, losesHolds
+	s.fault, s.faultBegan, s.victim, s.losesHolds = fault, time.Now(), victim, losesHolds
 }
 
 // fault is a temporary failure, on one node or on all of them.

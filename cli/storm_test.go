@@ -60,9 +60,10 @@ type storm struct {
 	reported       map[string]bool
 	slow           atomic.Int64 // responses and recoveries that took longer than slowAfter
 	fault          string       // the active fault; empty between two faults
-	victim         int          // the affected node, or -1 for all
-	losesHolds     bool         // the fault loses holds
-	holdsLost      time.Time    // the end of the last fault that lost holds
+	faultBegan     time.Time
+	victim         int       // the affected node, or -1 for all
+	losesHolds     bool      // the fault loses holds
+	holdsLost      time.Time // the end of the last fault that lost holds
 	// by fault: the longest time that an unaffected node took to respond
 	waited    map[string]time.Duration
 	recovered map[string][]time.Duration
@@ -264,7 +265,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	}
 	began := time.Now()
 	reply, err := s.http.Do(r)
-	s.wait(address, time.Since(began))
+	s.wait(address, began)
 	if err != nil {
 		s.count("no answer")
 		return 0, nil
@@ -290,14 +291,17 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	return reply.StatusCode, answer
 }
 
-// wait records the time that a client waited for a response during a fault on another node.
-func (s *storm) wait(address string, took time.Duration) {
+// wait records the time that a client waited for a response during a fault on another node. The request began at began.
+func (s *storm) wait(address string, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fault == "" || s.victim >= 0 && s.bases[s.victim] != "" && strings.HasPrefix(address, s.bases[s.victim]) {
 		return
 	}
-	s.waited[s.fault] = max(s.waited[s.fault], took.Round(time.Millisecond))
+	if began.Before(s.faultBegan) { // the previous fault caused the earlier part of the wait
+		began = s.faultBegan
+	}
+	s.waited[s.fault] = max(s.waited[s.fault], time.Since(began).Round(time.Millisecond))
 }
 
 // countSlow counts steps that took longer than slowAfter.
