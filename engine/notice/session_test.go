@@ -3,7 +3,6 @@ package notice
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,58 +136,5 @@ func TestUseEndsSessionWithOtherServer(t *testing.T) {
 	if before.count("QUIT") != 1 || after.count("DATA") != 1 {
 		t.Errorf("another server was chosen: the previous one got %d QUIT and the new one %d emails, want 1 and 1",
 			before.count("QUIT"), after.count("DATA"))
-	}
-}
-
-// TestSendPipelines: the server responds only after it has received all commands before the message. The second email
-// uses a session that the server has closed.
-func TestSendPipelines(t *testing.T) {
-	heard, taken := new(commands), make(chan string, 2)
-	server := &noticetest.Script{Commands: heard.add, Pipelining: true, PerSession: 1,
-		Taken: func(message string) { taken <- message }}
-	m, err := NewMailer(MailOptions{URL: "smtp://" + server.Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sendAll(t, m, 2)
-	for range 2 {
-		if message := <-taken; !strings.Contains(message, letter().ID) {
-			t.Errorf("the server received %q", message)
-		}
-	}
-	if n := heard.count("GREETING"); n != 2 {
-		t.Errorf("two emails at a server that closes each session: %d sessions, want 2", n)
-	}
-}
-
-// TestSendReportsRefusalOfPipeline: the first refusal counts, and the message is not sent.
-func TestSendReportsRefusalOfPipeline(t *testing.T) {
-	server := &noticetest.Script{Pipelining: true,
-		Answers: map[string]string{"RCPT": "550 no such person", "DATA": "451 no recipient"},
-		Taken:   func(message string) { t.Errorf("the server received a message: %q", message) }}
-	m, err := NewMailer(MailOptions{URL: "smtp://" + server.Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Send(t.Context(), letter()); !IsPermanent(err) || !strings.Contains(err.Error(), "550") {
-		t.Errorf("the recipient was refused: got %v, want a permanent error with 550", err)
-	}
-}
-
-// TestSendWaitsForEachResponse: a server that does not announce PIPELINING gets no command before its response to the
-// previous one.
-func TestSendWaitsForEachResponse(t *testing.T) {
-	heard := new(commands)
-	server := &noticetest.Script{Commands: heard.add, Answers: map[string]string{"MAIL": "550 no"}}
-	m, err := NewMailer(MailOptions{URL: "smtp://" + server.Serve(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Send(t.Context(), letter()); !IsPermanent(err) {
-		t.Errorf("the sender was refused: got %v, want a permanent error", err)
-	}
-	want := []string{"GREETING", "EHLO", "MAIL", "QUIT"}
-	if got := heard.all(); !slices.Equal(got, want) {
-		t.Errorf("the server received %v, want %v", got, want)
 	}
 }

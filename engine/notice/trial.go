@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/textproto"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,59 +78,31 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	return Trial{}
 }
 
-// say sends a message to the server. The Finding names the step that failed. If the server supports it (RFC 2920), say
-// sends the three commands together, so that an email waits for two responses instead of four.
+// say sends a message to the server. The Finding names the step that failed.
 func say(c *smtp.Client, msg *gomail.Msg) (Finding, error) {
 	from, err := msg.GetSender(false)
+	if err == nil {
+		err = c.Mail(from)
+	}
 	if err != nil {
 		return FoundSender, err
 	}
 	to, err := msg.GetRecipients()
+	if err == nil {
+		err = c.Rcpt(to[0])
+	}
 	if err != nil {
 		return FoundRelay, err
 	}
-	if strings.ContainsAny(from+to[0], "\r\n") {
-		return FoundSender, errors.New("an address contains a line break")
+	w, err := c.Data()
+	if err != nil {
+		return FoundMessage, err
 	}
-	type command struct {
-		text  string
-		reply int // the first digits of the expected response
-		step  Finding
-	}
-	commands := []command{{"MAIL FROM:" + from, 250, FoundSender}, {"RCPT TO:" + to[0], 25, FoundRelay},
-		{"DATA", 354, FoundMessage}}
-	for _, x := range [][2]string{{"8BITMIME", " BODY=8BITMIME"}, {"SMTPUTF8", " SMTPUTF8"}} {
-		if isSupported, _ := c.Extension(x[0]); isSupported {
-			commands[0].text += x[1]
-		}
-	}
-	size := 1
-	if isSupported, _ := c.Extension("PIPELINING"); isSupported {
-		size = len(commands)
-	}
-	for group := range slices.Chunk(commands, size) {
-		for _, x := range group {
-			_, _ = c.Text.W.WriteString(x.text + "\r\n") // Flush returns its error
-		}
-		if err := c.Text.W.Flush(); err != nil {
-			return group[0].step, err
-		}
-		for _, x := range group {
-			if _, _, err := c.Text.ReadResponse(x.reply); err != nil {
-				return x.step, err
-			}
-		}
-	}
-	w := c.Text.DotWriter()
 	if _, err := msg.WriteTo(w); err != nil {
 		_ = c.Close() // so that the server cannot accept a truncated message
 		return FoundMessage, err
 	}
-	if err := w.Close(); err != nil {
-		return FoundMessage, err
-	}
-	_, _, err = c.Text.ReadResponse(250)
-	return FoundMessage, err
+	return FoundMessage, w.Close()
 }
 
 // met converts an error to a Trial. step is the finding if the server refused the message. late means that the deadline
@@ -193,8 +164,8 @@ func refused(code int, step Finding) Finding {
 	return step
 }
 
-// inWords returns a server's response on one line of at most 300 characters (plus "…"), without characters that have
-// a special meaning to a page or a terminal.
+// inWords returns a server's response on one line of at most 300 characters (plus "…"), without characters that have a
+// special meaning to a page or a terminal.
 func inWords(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	if r := []rune(s); len(r) > 300 {

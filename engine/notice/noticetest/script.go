@@ -9,7 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"io"
+	"fmt"
 	"math/big"
 	"net"
 	"strings"
@@ -32,7 +32,6 @@ type Script struct {
 	Refused     func(message string) bool // whether to refuse a message for now, with 451, before Taken; nil means no
 	Commands    func(word string)         // receives GREETING for each connection, and then each command
 	PerSession  int                       // messages after which it closes the connection; if it is 0, it does not
-	Pipelining  bool                      // it responds to MAIL, RCPT and DATA together, after all three
 }
 
 // Serve runs the server until the test ends, and returns its host:port.
@@ -75,7 +74,7 @@ func (s *Script) talk(conn net.Conn) {
 		lines.Scan()
 		return
 	}
-	word, reply, replies, taken := "GREETING", "220 ready", "", 0
+	word, reply, taken := "GREETING", "220 ready", 0
 	for {
 		if s.Commands != nil && word != "MESSAGE" {
 			s.Commands(word)
@@ -85,11 +84,8 @@ func (s *Script) talk(conn net.Conn) {
 				return
 			}
 		}
-		if replies += reply + "\r\n"; !s.Pipelining || word != "MAIL" && word != "RCPT" {
-			if _, err := io.WriteString(conn, replies); err != nil || word == "QUIT" {
-				return
-			}
-			replies = ""
+		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil || word == "QUIT" {
+			return
 		}
 		if word == "MESSAGE" {
 			if taken++; taken == s.PerSession {
@@ -131,9 +127,6 @@ func (s *Script) reply(word string, lines *bufio.Scanner, encrypted, known *bool
 		}
 		if s.User != "" {
 			said += "\r\n250-AUTH PLAIN"
-		}
-		if s.Pipelining {
-			said += "\r\n250-PIPELINING"
 		}
 		return said + "\r\n250 8BITMIME"
 	case "STARTTLS":

@@ -57,8 +57,6 @@ func serve(conn net.Conn, recipient func(string) string) {
 		}
 		inMessage = false
 		switch word, _, _ := strings.Cut(strings.ToUpper(lines.Text()), " "); word {
-		case "EHLO":
-			reply = "250-test\r\n250 PIPELINING"
 		case "RCPT":
 			reply = recipient(lines.Text())
 		case "DATA":
