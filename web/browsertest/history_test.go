@@ -12,6 +12,7 @@ func TestAppointmentShowsPatientHistory(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
+	p.size(1280, 1000) // so that the actions at the bottom cover nothing, whatever the font
 	id := p.appointment("Lena Vogt", "ada", "09:00")
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
 	p.says("No earlier appointments")
