@@ -29,6 +29,7 @@ type line struct {
 	loseAny     atomic.Bool // the next response to any request is lost
 	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
 	halfOpen    atomic.Bool // with loseRequest: the server does not notice the lost connection
+	swallow     atomic.Bool // the next bytes for the server are lost, and the connection stays open
 
 	mu   sync.Mutex
 	ends []net.Conn
@@ -107,6 +108,9 @@ func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 		}
 		if ice := l.ice.Load(); ice != nil {
 			<-*ice
+		}
+		if err == nil && l.swallow.CompareAndSwap(true, false) {
+			continue
 		}
 		if err == nil && l.loseRequest.CompareAndSwap(true, false) {
 			node.Close()
@@ -226,7 +230,8 @@ func TestLostBatchRunsAgain(t *testing.T) {
 			pid := int64(s.writer.conn.pg.PID())
 			for began, n := time.Now(), 1; n > 0; {
 				var err error
-				n, err = one(t.Context(), s.reads, (*row).Int, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid)
+				n, err = one(t.Context(), s.reads, (*row).Int,
+					`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid)
 				if err != nil || time.Since(began) > patience {
 					t.Fatalf("the server does not end the connection of a node that pauses: %v", err)
 				}
@@ -255,6 +260,31 @@ func TestLostBatchRunsAgain(t *testing.T) {
 				t.Errorf("the follower received %d changes, want the booking once", len(got))
 			}
 		})
+	}
+}
+
+// TestTimeoutOfCommitRunsNotAgain: the COMMIT does not arrive, and the server does not end the connection. The caller
+// gets an error after one timeout, and not after one for each repeat.
+func TestTimeoutOfCommitRunsNotAgain(t *testing.T) {
+	t.Parallel()
+	s, l := faulty(t)
+	s.writer.server.config.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	l.hangUp()
+	if err := insert(s, booking("s1", 0, 30)); err != nil { // over a new connection
+		t.Fatal(err)
+	}
+	a, runs := booking("s0", 0, 30), 0
+	err := s.Write(t.Context(), func(tx store.Tx) error {
+		runs++
+		err := tx.InsertAppointment(t.Context(), a)
+		l.swallow.Store(true)
+		return err
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), nothingWasWritten) || runs != 1 {
+		t.Errorf("got %v after %d runs, want an error without an unknown outcome after one run", err, runs)
+	}
+	if has(t, s, a.ID) {
+		t.Error("the booking is in the database although its caller got an error that excludes it")
 	}
 }
 

@@ -13,8 +13,8 @@
 // # A node that crashes or hangs
 //
 // Every call has a deadline in this process. Every statement and every wait for a lock has a deadline on the server
-// (Options.Timeout), and so has every pause of a write (maxPause). So if a node crashes or hangs, the server releases its
-// lock. A node that only paused runs its batch again.
+// (Options.Timeout), and so has every pause of a write (maxPause). So if a node crashes or hangs, the server releases
+// its lock. A node that only paused runs its batch again.
 //
 // # A lost response
 //
@@ -268,8 +268,8 @@ func newServer(o Options) (server, error) {
 	return server{config, o.Timeout}, nil
 }
 
-// maxPause is the maximum time between two statements of a node's write. While a node is frozen in a write, the writes of
-// all other nodes wait. After this time, the server ends the write, and the node runs it again if it resumes.
+// maxPause is the maximum time between two statements of a node's write. While a node is frozen in a write, the writes
+// of all other nodes wait. After this time, the server ends the write, and the node runs it again if it resumes.
 const maxPause = time.Second
 
 // forWrites returns the settings for the connection of a writer.

@@ -120,10 +120,11 @@ const maxRepeats = 3
 
 // commit runs one batch: the request first, and then the waiting requests. If the connection is lost before the commit,
 // the batch runs again: the server has restarted, or it ended the transaction because this process paused (maxPause).
+// After a timeout, it does not run again, because its callers have waited long enough.
 func (w *writer) commit(first *store.WriteCall) {
 	w.members = nil
 	err := w.attempt(first)
-	for n := 0; n < maxRepeats && errors.Is(err, errNotCommitted); n++ {
+	for n := 0; n < maxRepeats && errors.Is(err, errNotCommitted) && isCut(err); n++ {
 		w.log.Warn("batch of writes runs again", "writes", len(w.members), "error", err)
 		w.drop()
 		err = w.attempt(nil)
