@@ -128,8 +128,8 @@ func (bk *Booking) visitor(ctx context.Context, m *token.Manage) (store.Appointm
 	return *found, nil
 }
 
-// TokenID returns the id of the appointment that a manage token was signed for. It returns ErrUnauthorized if the token
-// is forged or has expired.
+// TokenID returns the id that a manage token was signed for: of an appointment, a group visit, a booking request, or an
+// entry or offer of the waiting list. It returns ErrUnauthorized if the token is forged or has expired.
 func (bk *Booking) TokenID(manageToken string) (string, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {
