@@ -325,7 +325,8 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 // TestWebhooksKeepTheirOrderUnderSkew: the ids of the node that books are 2 s ahead of those of the node that cancels,
 // and there is no practice-management system. The receiver still gets appointment.created first.
 func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
-	there, told := enginetest.HookReceiver(t, 503, 204) // the cancellation is due before the next attempt at the booking
+	// The cancellation is due before the next attempt at the booking.
+	there, told := enginetest.HookReceiver(t, 503, 204)
 	c := newNodes(t, 2, func(c *nodes) {
 		c.options = func(o *engine.Options) {
 			o.Notices = message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}

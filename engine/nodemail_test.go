@@ -35,8 +35,8 @@ func TestMailServerAppliesToAllNodes(t *testing.T) {
 
 // TestEmailsKeepTheirOrderUnderSkew: the ids of the node that books are 2 s ahead of those of the node that moves the
 // appointment. Both emails for each appointment wait until there is a mail server, so several workers on both nodes
-// take them at the same time. The mail server refuses the first attempt at each confirmation, so that the other email is
-// due before the next attempt. The booking confirmation still arrives first.
+// take them at the same time. The mail server refuses the first attempt at each confirmation, so that the other email
+// is due before the next attempt. The booking confirmation still arrives first.
 func TestEmailsKeepTheirOrderUnderSkew(t *testing.T) {
 	p := enginetest.NewMailProvider(t)
 	c := newNodes(t, 2, func(c *nodes) {

@@ -153,7 +153,8 @@ func TestMustMoveOfVisitOffersLink(t *testing.T) {
 				time.Sleep(time.Minute)
 				text := c.Mails(folder, visit[1].ID)["must_move"]
 				isCall := strings.Contains(text, "We will call you to find another time.")
-				if hasLink := strings.Contains(text, "/manage#"); text == "" || isCall != x.isCall || hasLink == isCall {
+				hasLink := strings.Contains(text, "/manage#")
+				if text == "" || isCall != x.isCall || hasLink == isCall {
 					t.Errorf("the email is\n%s", text)
 				}
 			})

@@ -25,12 +25,12 @@ func wish(specialistID string, owner holds.Owner) holds.Claim {
 	return holds.Claim{
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
 			BusyStart: noon, BusyEnd: end},
-		Owner: owner, Seats: []int{0}, TTL: 10 * time.Minute, MaxLife: time.Hour, // longer than a test on a busy machine
+		Owner: owner, Seats: []int{0}, TTL: 10 * time.Minute, MaxLife: time.Hour, // longer than a test
 	}
 }
 
-// node opens the backend of one process. In these tests a lost server refuses connections, so the timeout is longer than
-// a call on a busy machine.
+// node opens the backend of one process. In these tests a lost server refuses connections, so the timeout is longer
+// than a call on a busy machine.
 func node(t *testing.T, url string) *Backend {
 	t.Helper()
 	primary, err := redis.Open(redis.Options{URL: url, Timeout: 30 * time.Second})

@@ -191,8 +191,11 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 			})()`)
 		}
 		// A message from the site to its frames must not move the bar.
-		inPlace := `(below => Math.abs(parseFloat(inside.defaultView.getComputedStyle(inside.querySelector('.bar')).bottom) - below) <= 1)(
-			Math.max(0, Math.round(document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight)))`
+		inPlace := `(() => {
+			const bar = inside.defaultView.getComputedStyle(inside.querySelector('.bar'))
+			const below = document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight
+			return Math.abs(parseFloat(bar.bottom) - Math.max(0, Math.round(below))) <= 1
+		})()`
 		p.until(inPlace)
 		p.run(`window.heard = false; inside.defaultView.addEventListener('message', () => requestAnimationFrame(() => { window.heard = true }), { once: true })
 			document.querySelector('iframe').contentWindow.postMessage('consent given', '*')`)
