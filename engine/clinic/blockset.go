@@ -3,6 +3,7 @@ package clinic
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -61,7 +62,6 @@ func auditedSet(list []store.Block) blockSet {
 // *ValidationError.
 func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	s := cl.Current()
-	var m record.Mistakes
 	ids := f.SpecialistIDs
 	if len(ids) == 0 {
 		for i := range s.Specialists {
@@ -70,6 +70,40 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 			}
 		}
 	}
+	if err := f.check(s, ids); err != nil {
+		return nil, err
+	}
+	setID := record.NewID()
+	var all []store.Block
+	for i := range f.Spans {
+		at := fmt.Sprintf("spans[%d].", i)
+		for b := range f.repeats(&f.Spans[i], s.Zone) {
+			for _, id := range ids {
+				b.ID, b.SetID, b.SpecialistID = record.NewID(), setID, id
+				if err := checkPlanned(at, &b); err != nil {
+					return nil, err
+				}
+				all = append(all, b)
+			}
+			if len(all) > MaxBlocks {
+				return nil, record.Invalid("spans",
+					"that would be more than %d blocks (specialists times days); choose fewer days", MaxBlocks)
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Start.Before(all[j].Start) })
+	if len(all) == 1 {
+		all[0].SetID = ""
+	}
+	if all[len(all)-1].End.Before(time.Now().Add(-store.BlockMemory)) {
+		return nil, record.Invalid("spans[0].to", "is too far in the past for a block")
+	}
+	return all, nil
+}
+
+// check checks the form and the specialists that it is for, but not the blocks that it creates.
+func (f *BlockForm) check(s *Schedule, ids []string) error {
+	var m record.Mistakes
 	for i, id := range ids {
 		if s.SpecialistByID[id] == nil || slices.Contains(ids[:i], id) {
 			m.Add(indexed("specialistIds", i), "no specialist has this id, or the id is in the list twice")
@@ -91,51 +125,38 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 			m.Add("repeat.until", "must be a date at most two years after the first day")
 		}
 	}
-	if err := m.Err(); err != nil {
-		return nil, err
-	}
-	setID := record.NewID()
-	var all []store.Block
-	for i, span := range f.Spans {
-		at := fmt.Sprintf("spans[%d].", i)
-		for n := 0; ; n++ {
-			from, to := span.From.AddDays(7*f.EveryWeeks*n), span.To.AddDays(7*f.EveryWeeks*n)
-			if n > 0 && (f.EveryWeeks == 0 || f.Until.Before(from)) {
-				break
+	return m.Err()
+}
+
+// repeats returns the span and its repetitions until f.Until as blocks without ids and specialists.
+func (f *BlockForm) repeats(span *BlockSpan, zone *time.Location) iter.Seq[store.Block] {
+	return func(yield func(store.Block) bool) {
+		for days := 0; ; days += 7 * f.EveryWeeks {
+			from, to := span.From.AddDays(days), span.To.AddDays(days)
+			if days > 0 && f.Until.Before(from) {
+				return
 			}
-			b := store.Block{Reason: span.Title, SetID: setID, Start: availability.WallTime(s.Zone, from, span.Start),
-				End: availability.WallTime(s.Zone, to, span.End)}
+			b := store.Block{Reason: span.Title, Start: availability.WallTime(zone, from, span.Start),
+				End: availability.WallTime(zone, to, span.End)}
 			if span.Whole {
-				b.Start, b.End = availability.StartOfDay(s.Zone, from), availability.StartOfDay(s.Zone, to.AddDays(1))
+				b.Start, b.End = availability.StartOfDay(zone, from), availability.StartOfDay(zone, to.AddDays(1))
 			}
-			for _, id := range ids {
-				b.ID, b.SpecialistID = record.NewID(), id
-				if checkBlock(&m, at, &b); len(m) > 0 {
-					break
-				}
-				all = append(all, b)
-			}
-			if len(all) > MaxBlocks {
-				m.Add("spans", "that would be more than %d blocks (specialists times days); choose fewer days",
-					MaxBlocks)
-			}
-			if len(m) > 0 {
-				for j := range m { // use the field names of the form
-					m[j].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+
-						"title").Replace(m[j].Field)
-				}
-				return nil, m.Err()
+			if !yield(b) || f.EveryWeeks == 0 {
+				return
 			}
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Start.Before(all[j].Start) })
-	if len(all) == 1 {
-		all[0].SetID = ""
+}
+
+// checkPlanned checks a block of a form. Its errors have the field names of the form.
+func checkPlanned(at string, b *store.Block) error {
+	var m record.Mistakes
+	checkBlock(&m, at, b)
+	for i := range m {
+		m[i].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+"title").
+			Replace(m[i].Field)
 	}
-	if all[len(all)-1].End.Before(time.Now().Add(-store.BlockMemory)) {
-		return nil, record.Invalid("spans[0].to", "is too far in the past for a block")
-	}
-	return all, nil
+	return m.Err()
 }
 
 // CreateBlocks creates either all blocks of a form or none. Existing appointments and other blocks in that time do not

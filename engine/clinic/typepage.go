@@ -2,6 +2,7 @@ package clinic
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -130,58 +131,70 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 		return nil
 	}
 	list = slices.Clone(list)
-	seen := make(map[string]bool)
-	for i := range list {
-		seen[list[i].ID] = true
-	}
-	named := make(map[string]bool)
+	nameQuestions(list)
 	for i := range list {
 		q, field := &list[i], at+indexed("questions", i)+"."
-		for n := 1; q.ID == ""; n++ {
-			if id := "q" + string(rune('0'+n/10)) + string(rune('0'+n%10)); !seen[id] {
-				q.ID, seen[id] = id, true
-			}
-		}
-		if named[q.ID] {
+		if slices.ContainsFunc(list[:i], func(earlier store.Question) bool { return earlier.ID == q.ID }) {
 			m.Add(field+"id", "%q is the id of another question", record.Clip(q.ID))
 		}
-		named[q.ID] = true
-		record.CheckID(m, field+"id", q.ID)
-		if q.Label = strings.TrimSpace(q.Label); q.Label == "" {
-			m.Add(field+"label", "enter the question")
-		}
-		record.CheckText(m, field+"label", q.Label, 300, false)
-		q.Options = trimmed(q.Options)
-		switch {
-		case q.Kind != store.AskText && q.Kind != store.AskChoice && q.Kind != store.AskYesNo:
-			m.Add(field+"kind", "must be text, choice or yesno")
-		case q.Kind == store.AskChoice && (len(q.Options) < 2 || len(q.Options) > maxOptions):
-			m.Add(field+"options", "a choice question must have 2 to %d options", maxOptions)
-		case q.Kind != store.AskChoice && len(q.Options) > 0:
-			m.Add(field+"options", "only a choice question can have options")
-		}
-		for j, o := range q.Options {
-			record.CheckText(m, field+indexed("options", j), o, 200, false)
-			if o == "" || slices.Contains(q.Options[:j], o) {
-				m.Add(field+indexed("options", j), "must not be empty or a duplicate")
-			}
-		}
-		checkLanguages(m, field+"texts", slices.Collect(maps.Keys(q.Texts)))
-		if len(q.Texts) == 0 {
-			q.Texts = nil
-		}
-		for language, text := range q.Texts {
-			in := field + "texts." + record.Clip(language) + "."
-			record.CheckText(m, in+"label", text.Label, 300, false)
-			if len(text.Options) > len(q.Options) {
-				m.Add(in+"options", "has more options than the question")
-			}
-			for j, o := range text.Options {
-				record.CheckText(m, in+indexed("options", j), o, 200, false)
+		checkQuestion(m, field, q)
+	}
+	return list
+}
+
+// nameQuestions gives each question without an id the first of q01, q02 … that no question of the list has.
+func nameQuestions(list []store.Question) {
+	taken := make(map[string]bool)
+	for i := range list {
+		taken[list[i].ID] = true
+	}
+	n := 1
+	for i := range list {
+		for q := &list[i]; q.ID == ""; n++ {
+			if id := fmt.Sprintf("q%02d", n); !taken[id] {
+				q.ID = id
 			}
 		}
 	}
-	return list
+}
+
+// checkQuestion trims and checks one question. field is its path, with a trailing dot.
+func checkQuestion(m *record.Mistakes, field string, q *store.Question) {
+	record.CheckID(m, field+"id", q.ID)
+	if q.Label = strings.TrimSpace(q.Label); q.Label == "" {
+		m.Add(field+"label", "enter the question")
+	}
+	record.CheckText(m, field+"label", q.Label, 300, false)
+	q.Options = trimmed(q.Options)
+	switch {
+	case q.Kind != store.AskText && q.Kind != store.AskChoice && q.Kind != store.AskYesNo:
+		m.Add(field+"kind", "must be text, choice or yesno")
+	case q.Kind == store.AskChoice && (len(q.Options) < 2 || len(q.Options) > maxOptions):
+		m.Add(field+"options", "a choice question must have 2 to %d options", maxOptions)
+	case q.Kind != store.AskChoice && len(q.Options) > 0:
+		m.Add(field+"options", "only a choice question can have options")
+	}
+	for i, o := range q.Options {
+		record.CheckText(m, field+indexed("options", i), o, 200, false)
+		if o == "" || slices.Contains(q.Options[:i], o) {
+			m.Add(field+indexed("options", i), "must not be empty or a duplicate")
+		}
+	}
+	languages := slices.Sorted(maps.Keys(q.Texts))
+	checkLanguages(m, field+"texts", languages)
+	if len(q.Texts) == 0 {
+		q.Texts = nil
+	}
+	for _, language := range languages {
+		text, in := q.Texts[language], field+"texts."+record.Clip(language)+"."
+		record.CheckText(m, in+"label", text.Label, 300, false)
+		if len(text.Options) > len(q.Options) {
+			m.Add(in+"options", "has more options than the question")
+		}
+		for i, o := range text.Options {
+			record.CheckText(m, in+indexed("options", i), o, 200, false)
+		}
+	}
 }
 
 // checkLanguages refuses tags that are not valid language tags for a text.
