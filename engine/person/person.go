@@ -128,70 +128,83 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity,
 	by Viewer) (all []store.Appointment, err error) {
 	h.Of = []store.Identity{first}
 	listed := make(map[string]bool)
-	known := func(i *store.Identity) bool {
-		return slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == *i || k.Is(i) })
-	}
 	for next := 0; next < len(h.Of) && next < maxNames; next++ {
-		name := h.Of[next].Name
+		of := &h.Of[next]
 		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool {
-			return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next])
+			return store.Fold(k.Name) == store.Fold(of.Name) && k.Is(of)
 		}) {
 			continue // its appointments are already in the list
 		}
-		namesakes, err := pe.store.AppointmentsNamed(ctx, name, by.SpecialistID, maxNamesakes)
+		namesakes, err := pe.store.AppointmentsNamed(ctx, of.Name, by.SpecialistID, maxNamesakes)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range namesakes {
-			if i := x.Patient.Identity(); known(&i) && !listed[x.ID] {
+			if i := x.Patient.Identity(); h.has(&i) && !listed[x.ID] {
 				all, listed[x.ID] = append(all, x), true
 			}
 		}
-		links, err := pe.store.PersonLinks(ctx, name)
-		if err != nil {
+		if err := pe.followLinks(ctx, h, of.Name, by); err != nil {
 			return nil, err
-		}
-		for _, l := range links {
-			a, b := known(&l.A), known(&l.B)
-			if !a && !b || slices.ContainsFunc(h.Links, func(k store.PersonLink) bool { return k.ID == l.ID }) {
-				continue
-			}
-			other := &l.A
-			if a {
-				other = &l.B
-			}
-			if seen, err := pe.isIn(ctx, other, by.SpecialistID); err != nil {
-				return nil, err
-			} else if !seen {
-				continue
-			}
-			h.Links = append(h.Links, l)
-			if !a {
-				h.Of = append(h.Of, l.A)
-			}
-			if !b {
-				h.Of = append(h.Of, l.B)
-			}
 		}
 	}
-	seen := make(map[string]bool)
-	for _, i := range h.Of {
-		if seen[store.Fold(i.Name)] {
+	return all, pe.gatherNotes(ctx, h, by)
+}
+
+// has reports whether an identity is one of those that the history has reached.
+func (h *History) has(i *store.Identity) bool {
+	return slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == *i || k.Is(i) })
+}
+
+// followLinks adds the links between a name and the identities of the history, and the identities that they lead to.
+func (pe *People) followLinks(ctx context.Context, h *History, name string, by Viewer) error {
+	links, err := pe.store.PersonLinks(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		a, b := h.has(&l.A), h.has(&l.B)
+		if !a && !b || slices.ContainsFunc(h.Links, func(k store.PersonLink) bool { return k.ID == l.ID }) {
 			continue
 		}
-		seen[store.Fold(i.Name)] = true
+		other := &l.A
+		if a {
+			other = &l.B
+		}
+		if seen, err := pe.isIn(ctx, other, by.SpecialistID); err != nil {
+			return err
+		} else if !seen {
+			continue
+		}
+		h.Links = append(h.Links, l)
+		if !a || !b {
+			h.Of = append(h.Of, *other)
+		}
+	}
+	return nil
+}
+
+// gatherNotes adds the notes about the identities of the history, by creation time.
+func (pe *People) gatherNotes(ctx context.Context, h *History, by Viewer) error {
+	read := make(map[string]bool)
+	for _, i := range h.Of {
+		name := store.Fold(i.Name)
+		if read[name] {
+			continue
+		}
+		read[name] = true
 		notes, err := pe.store.PersonNotes(ctx, i.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, n := range notes {
-			if known(&n.Of) && (by.SpecialistID == "" || n.Author == string(by.Actor)) {
+			if h.has(&n.Of) && (by.SpecialistID == "" || n.Author == string(by.Actor)) {
 				h.Notes = append(h.Notes, n)
 			}
 		}
 	}
 	sort.SliceStable(h.Notes, func(i, j int) bool { return h.Notes[i].CreatedAt.Before(h.Notes[j].CreatedAt) })
-	return all, nil
+	return nil
 }
 
 // isIn reports whether a specialist has an appointment with this person. It is always true for the desk, which has no
