@@ -205,42 +205,11 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 			c.Kind, a.UpstreamState = booking.ChangeUpdated, store.UpstreamNone
 		}
 	case op.Status == store.OperationFailed:
-		c.Kind, c.Leftover = booking.ChangeUpstreamFailed, op.Kind == store.UpstreamCancel
-		state := store.UpstreamFailed
-		if op.NeedsReview {
-			c.Kind, state = booking.ChangeUpstreamReview, store.UpstreamReview
-		}
-		if decides(&a, log, op, &p) || op.Kind == store.UpstreamCancel && p.GUID != "" ||
-			a.Status == store.Confirmed && p.isBlank() {
-			a.UpstreamState = state
-		}
+		failureEnded(c, log, op, &p)
 	case op.Kind == store.UpstreamCancel && p.GUID == "":
-		c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(&a, log, op)
-		if decides(&a, log, op, &p) {
-			a.UpstreamState = store.UpstreamNone
-		}
-		if a.Status == store.Cancelled && op.Result != "" {
-			a.UpstreamState = store.UpstreamConfirmed
-		} else if op.Result != "" {
-			a.UpstreamID = ""
-		}
+		cancelEnded(c, log, op, &p)
 	case op.Result != "":
-		c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(&a, log, op)
-		replaced := a.UpstreamID
-		a.UpstreamID = op.Result
-		if op.Result == outbound.DoneWithoutName {
-			a.UpstreamID = ""
-		}
-		if isCurrent(&a, &p) {
-			a.UpstreamState = store.UpstreamConfirmed
-		}
-		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
-			c.Follow = append(c.Follow, pr.cancelCall(&a, payload{GUID: replaced}, now))
-		}
-		if c.First && a.Patient.Notes != "" && a.Status == store.Confirmed {
-			note := pr.outbound.NewOperation(store.UpstreamComment, &a, now)
-			c.Follow = append(c.Follow, booking.Promise{Operation: note, Notice: NoticeOf(store.UpstreamComment)})
-		}
+		pr.writeEnded(c, log, op, &p, now)
 	}
 	if reflect.DeepEqual(a, before) {
 		return nil, nil
@@ -251,6 +220,60 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 	}
 	a.Version++
 	return c, nil
+}
+
+// failureEnded applies the ending of an operation that failed or needs a person's decision.
+func failureEnded(c *booking.Change, log []store.Delivery, op *store.Operation, p *payload) {
+	a := c.After
+	c.Kind, c.Leftover = booking.ChangeUpstreamFailed, op.Kind == store.UpstreamCancel
+	state := store.UpstreamFailed
+	if op.NeedsReview {
+		c.Kind, state = booking.ChangeUpstreamReview, store.UpstreamReview
+	}
+	if decides(a, log, op, p) || op.Kind == store.UpstreamCancel && p.GUID != "" ||
+		a.Status == store.Confirmed && p.isBlank() {
+		a.UpstreamState = state
+	}
+}
+
+// cancelEnded applies the ending of an operation that cancelled the appointment's own time.
+func cancelEnded(c *booking.Change, log []store.Delivery, op *store.Operation, p *payload) {
+	a := c.After
+	c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(a, log, op)
+	if decides(a, log, op, p) {
+		a.UpstreamState = store.UpstreamNone
+	}
+	if op.Result == "" {
+		return
+	}
+	if a.Status == store.Cancelled {
+		a.UpstreamState = store.UpstreamConfirmed
+	} else {
+		a.UpstreamID = ""
+	}
+}
+
+// writeEnded applies the ending of an operation that wrote the appointment. An appointment that it replaced is cancelled,
+// and the first write is followed by the patient's note.
+func (pr *Practice) writeEnded(c *booking.Change, log []store.Delivery, op *store.Operation, p *payload,
+	now time.Time) {
+	a := c.After
+	c.Kind, c.First = booking.ChangeUpstreamDone, isFirst(a, log, op)
+	replaced := a.UpstreamID
+	a.UpstreamID = op.Result
+	if op.Result == outbound.DoneWithoutName {
+		a.UpstreamID = ""
+	}
+	if isCurrent(a, p) {
+		a.UpstreamState = store.UpstreamConfirmed
+	}
+	if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
+		c.Follow = append(c.Follow, pr.cancelCall(a, payload{GUID: replaced}, now))
+	}
+	if c.First && a.Patient.Notes != "" && a.Status == store.Confirmed {
+		note := pr.outbound.NewOperation(store.UpstreamComment, a, now)
+		c.Follow = append(c.Follow, booking.Promise{Operation: note, Notice: NoticeOf(store.UpstreamComment)})
+	}
 }
 
 // hasFailed reports whether an appointment shows a failed operation.
