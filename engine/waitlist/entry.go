@@ -51,12 +51,11 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 		return e, err
 	}
 	now := e.CreatedAt
-	var mail []booking.Promise
+	notice := message.MailWaiting
 	if e.Status == store.WaitlistUnconfirmed {
-		mail = w.Messages.WaitlistMail(&e, nil, message.MailWaitlist, now, now, now.Add(confirmWithin))
-	} else {
-		mail = w.Messages.WaitlistMail(&e, nil, message.MailWaiting, now, now, now.Add(confirmWithin))
+		notice = message.MailWaitlist
 	}
+	mail := w.Messages.WaitlistMail(&e, nil, notice, now, now, now.Add(confirmWithin))
 	var replaced []store.WaitlistOffer
 	err = w.Store.Write(ctx, func(tx store.Tx) error {
 		if r.From != nil && !r.From.Unlimited {
@@ -68,27 +67,11 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 		if err != nil {
 			return err
 		}
-		var same []string
-		unconfirmed := 0
-		replaced = nil
-		for i := range live {
-			if live[i].Status == store.WaitlistUnconfirmed {
-				unconfirmed++
-			}
-			switch x := &live[i]; {
-			case e.AppointmentID != "" && x.AppointmentID == e.AppointmentID: // the new entry replaces it
-				ended, err := w.dropEntry(ctx, tx, x, store.WaitlistRemoved, r.Actor, now)
-				if err != nil {
-					return err
-				}
-				replaced = append(replaced, ended...)
-			case x.Status == store.WaitlistWaiting && samePerson(x, &e):
-				same = append(same, x.ID)
-			}
+		others, ended, err := w.replace(ctx, tx, live, &e, r.Actor)
+		if err != nil {
+			return err
 		}
-		// Unconfirmed entries from the public do not count toward the limit of confirmed entries.
-		if len(live)-unconfirmed >= maxLive || r.From != nil &&
-			(unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
+		if replaced = ended; !hasRoom(others, &e, r.From != nil) {
 			return ErrFull
 		}
 		if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
@@ -110,6 +93,40 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 	}
 	w.Outbound.Enqueue(mail...)
 	return e, nil
+}
+
+// replace ends the live entries for the same appointment as a new entry, which replaces them. It returns the other
+// entries, and the offers that ended.
+func (w *Waitlist) replace(ctx context.Context, tx store.Tx, live []store.WaitlistEntry, e *store.WaitlistEntry,
+	actor record.Actor) (others []store.WaitlistEntry, ended []store.WaitlistOffer, err error) {
+	for i := range live {
+		x := &live[i]
+		if e.AppointmentID == "" || x.AppointmentID != e.AppointmentID {
+			others = append(others, *x)
+			continue
+		}
+		offers, err := w.dropEntry(ctx, tx, x, store.WaitlistRemoved, actor, e.CreatedAt)
+		if err != nil {
+			return nil, nil, err
+		}
+		ended = append(ended, offers...)
+	}
+	return others, ended, nil
+}
+
+// hasRoom reports whether the list takes a new entry next to the others. Unconfirmed entries from the public do not
+// count toward the limit of confirmed entries.
+func hasRoom(others []store.WaitlistEntry, e *store.WaitlistEntry, public bool) bool {
+	unconfirmed, same := 0, 0
+	for i := range others {
+		switch x := &others[i]; {
+		case x.Status == store.WaitlistUnconfirmed:
+			unconfirmed++
+		case x.Status == store.WaitlistWaiting && samePerson(x, e):
+			same++
+		}
+	}
+	return len(others)-unconfirmed < maxLive && (!public || unconfirmed < maxUnconfirmed && same < maxPerContact)
 }
 
 // entryOf completes and checks a new entry.
