@@ -47,69 +47,102 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("failed to create the demo's appointments: %w", err)
 		}
-		var types []clinic.AppointmentTypeEntry
-		for _, t := range f.AppointmentTypes {
-			for _, a := range t.Specialists {
-				if a.SpecialistID == p.ID && t.Capacity <= 1 {
-					types = append(types, t)
-				}
-			}
-		}
+		types := singleTypesOf(p.ID, f)
 		if len(types) == 0 {
 			continue
 		}
 		year, month, today := now.In(zone).Date()
-		for day := -1; day < filledDays-1; day++ {
-			date := time.Date(year, month, today+day, 0, 0, 0, 0, zone)
-			dice := rand.New(rand.NewPCG(uint64(date.Unix()), uint64(i)))
-			open, booked, visited := 0, 0, visitsOf(visits, f, p.ID, date)
-			for _, v := range visited {
-				booked += v.to - v.from
+		for n := -1; n < filledDays-1; n++ {
+			date := time.Date(year, month, today+n, 0, 0, 0, 0, zone)
+			d := filledDay{now: now, date: date, isToday: n == 0, specialistID: p.ID, types: types,
+				visited: visitsOf(visits, f, p.ID, date), dice: rand.New(rand.NewPCG(uint64(date.Unix()), uint64(i)))}
+			for _, v := range d.visited {
+				d.booked += v.to - v.from
 			}
 			for _, h := range p.WeeklyHours {
-				if h.Weekday != store.Weekday(date.Weekday()) {
-					continue
-				}
-				for at := int(h.Start); at < int(h.End); {
-					if until := busyUntil(visited, at, at+15); until > at {
-						at, open = until, open+until-at
-						continue
-					}
-					instant := time.Date(year, month, today+day, 0, at, 0, 0, zone)
-					if p.ID == raceHost && !instant.Before(now.Add(-15*time.Minute)) &&
-						instant.Before(now.Add(raceRoom)) {
-						at, open = at+15, open+15
-						continue
-					}
-					t := types[dice.IntN(len(types))]
-					takes := t.BufferBeforeMinutes + t.DurationMinutes + t.BufferAfterMinutes
-					most, quiet := fullPercent+dice.IntN(9)-4, quietPercent
-					if instant.Before(now) && day == 0 {
-						most, quiet = pastPercent, 0 // then the rest of today has free slots for the demo's users
-					}
-					full := open > 0 && booked*100 >= open*most
-					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at ||
-						dice.IntN(100) < quiet && booked > 0 {
-						at, open = at+15, open+15
-						continue
-					}
-					start := time.Date(year, month, today+day, 0, at+t.BufferBeforeMinutes, 0, 0, zone)
-					end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
-					n := dice.IntN(1000)
-					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339),
-						string(attendanceAt(now, start, end, n)),
-						givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)],
-						fmt.Sprintf("patient%d@example.com", n),
-						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28),
-						patientNotes[n%len(patientNotes)]})
-					takes = (takes + 14) / 15 * 15
-					at, open, booked = at+takes, open+takes, booked+takes
+				if h.Weekday == store.Weekday(date.Weekday()) {
+					d.fill(w, int(h.Start), int(h.End))
 				}
 			}
 		}
 	}
 	w.Flush()
 	return b.String(), w.Error()
+}
+
+// singleTypesOf returns the types of a specialist that are for one patient at a time.
+func singleTypesOf(specialistID string, f clinic.File) (types []clinic.AppointmentTypeEntry) {
+	for _, t := range f.AppointmentTypes {
+		for _, a := range t.Specialists {
+			if a.SpecialistID == specialistID && t.Capacity <= 1 {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+// filledDay is one day of one specialist, which is filled with visits from its start to its end.
+type filledDay struct {
+	now, date    time.Time // date is the local midnight
+	isToday      bool
+	specialistID string
+	types        []clinic.AppointmentTypeEntry
+	visited      []busy // the visits of day.go
+	dice         *rand.Rand
+	open, booked int // minutes so far
+}
+
+// fill writes the visits of one period of opening hours, in minutes since midnight.
+func (d *filledDay) fill(w *csv.Writer, from, to int) {
+	for at := from; at < to; {
+		if until := busyUntil(d.visited, at, at+15); until > at {
+			at, d.open = until, d.open+until-at
+			continue
+		}
+		row, takes := d.visitAt(at, to)
+		if row == nil {
+			takes = 15 // they stay free
+		} else {
+			_ = w.Write(row)
+			d.booked += takes
+		}
+		at, d.open = at+takes, d.open+takes
+	}
+}
+
+// visitAt returns the row of a visit that begins at a minute, and the minutes that it takes. The row is nil if this
+// time stays free.
+func (d *filledDay) visitAt(at, to int) (row []string, takes int) {
+	instant := d.instant(at)
+	if d.specialistID == raceHost && !instant.Before(d.now.Add(-15*time.Minute)) &&
+		instant.Before(d.now.Add(raceRoom)) {
+		return nil, 0
+	}
+	t := d.types[d.dice.IntN(len(d.types))]
+	takes = t.BufferBeforeMinutes + t.DurationMinutes + t.BufferAfterMinutes
+	most, quiet := fullPercent+d.dice.IntN(9)-4, quietPercent
+	if d.isToday && instant.Before(d.now) {
+		most, quiet = pastPercent, 0 // then the rest of today has free slots for the demo's users
+	}
+	full := d.open > 0 && d.booked*100 >= d.open*most
+	if full || at+takes > to || busyUntil(d.visited, at, at+takes) > at || d.dice.IntN(100) < quiet && d.booked > 0 {
+		return nil, 0
+	}
+	start := d.instant(at + t.BufferBeforeMinutes)
+	end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
+	n := d.dice.IntN(1000)
+	return []string{t.ID, d.specialistID, start.Format(time.RFC3339), string(attendanceAt(d.now, start, end, n)),
+			givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)],
+			fmt.Sprintf("patient%d@example.com", n), fmt.Sprintf("+49 40 555 %04d", n),
+			fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28), patientNotes[n%len(patientNotes)]},
+		(takes + 14) / 15 * 15
+}
+
+// instant returns the instant of a minute of the day.
+func (d *filledDay) instant(minute int) time.Time {
+	year, month, day := d.date.Date()
+	return time.Date(year, month, day, 0, minute, 0, 0, d.date.Location())
 }
 
 // busy is a part of a day, in minutes since midnight.
