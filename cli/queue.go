@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -76,6 +77,35 @@ type retriedBody struct {
 	Left    int `json:"left"` // operations that need review or are being attempted
 }
 
+// print writes the numbers, then a table of the operations.
+func (b *queueBody) print(out io.Writer) error {
+	_, _ = fmt.Fprintf(out, "%d waiting, %d running, %d failed, %d completed\n", b.Pending,
+		b.Processing, b.Failed, b.Completed)
+	if b.Scheduled > 0 {
+		_, _ = fmt.Fprintf(out, "%d reminders that are due later are not listed\n", b.Scheduled)
+	}
+	for _, file := range b.Damaged {
+		_, _ = fmt.Fprintln(out, damagedWords(file))
+	}
+	if len(b.Operations) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "ID\tKIND\tSTATUS\tATTEMPTS\tNEXT TRY\tAPPOINTMENT\tLAST ERROR")
+	for _, o := range b.Operations {
+		state, next := string(o.Status), "-"
+		if o.NeedsReview {
+			state = "needs review"
+		}
+		if !o.NextRetryAt.IsZero() {
+			next = o.NextRetryAt.Format(time.RFC3339)
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", o.ID, o.Kind, state, o.Attempts,
+			o.MaxAttempts, next, o.StartTime, o.LastError)
+	}
+	return table.Flush()
+}
+
 func queueCommand(p process) *cobra.Command {
 	return groupCommand("queue", "Inspect and retry the outbound queue", queueListCommand(p), queueRetryCommand(p))
 }
@@ -112,31 +142,7 @@ func queueListCommand(p process) *cobra.Command {
 				if *asJSON {
 					return printJSON(p.stdout, body)
 				}
-				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d running, %d failed, %d completed\n", body.Pending,
-					body.Processing, body.Failed, body.Completed)
-				if body.Scheduled > 0 {
-					_, _ = fmt.Fprintf(p.stdout, "%d reminders that are due later are not listed\n", body.Scheduled)
-				}
-				for _, file := range body.Damaged {
-					_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
-				}
-				if len(body.Operations) == 0 {
-					return nil
-				}
-				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-				_, _ = fmt.Fprintln(table, "ID\tKIND\tSTATUS\tATTEMPTS\tNEXT TRY\tAPPOINTMENT\tLAST ERROR")
-				for _, o := range body.Operations {
-					state, next := string(o.Status), "-"
-					if o.NeedsReview {
-						state = "needs review"
-					}
-					if !o.NextRetryAt.IsZero() {
-						next = o.NextRetryAt.Format(time.RFC3339)
-					}
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", o.ID, o.Kind, state, o.Attempts,
-						o.MaxAttempts, next, o.StartTime, o.LastError)
-				}
-				return table.Flush()
+				return body.print(p.stdout)
 			})
 		},
 	}

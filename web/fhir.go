@@ -303,33 +303,47 @@ func (s *Server) searchSlots(c *call) error {
 		return err
 	}
 	var found []fhir.Slot
-	base := c.base()
 	for i := range chosen {
-		o := &chosen[i]
-		if !to.After(from) {
-			break
-		}
-		own, err := time.LoadLocation(o.p.Timezone)
+		slots, err := s.slotsBetween(c, schedule, &chosen[i], from, to)
 		if err != nil {
 			return err
 		}
-		list, err := s.engine.Booking.Timeslots(c.ctx(), booking.TimeslotsRequest{
-			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)),
-			To: store.DateOf(to.In(own)).AddDays(1), Schedule: schedule,
-		})
-		if err != nil {
-			return err
-		}
-		for j := range list.Slots {
-			slot := &list.Slots[j]
-			is := fhir.Free
-			if slot.Available == 0 {
-				is = fhir.Held
-			}
-			if !slot.Start.Before(from) && slot.Start.Before(to) && (status[0] == "" || slices.Contains(status, is)) {
-				found = append(found, slotOf(base, o, slot.Start, is))
+		for _, slot := range slots {
+			if status[0] == "" || slices.Contains(status, slot.Status) {
+				found = append(found, slot)
 			}
 		}
 	}
 	return c.page(q, len(found), func(i int) (string, any) { return found[i].ID, found[i].Summary(q.text("_summary")) })
+}
+
+// slotsBetween returns the free and held slots of one offer that start in [from, to).
+func (s *Server) slotsBetween(c *call, schedule *clinic.Schedule, o *offer, from, to time.Time) ([]fhir.Slot, error) {
+	if !to.After(from) {
+		return nil, nil
+	}
+	own, err := time.LoadLocation(o.p.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.engine.Booking.Timeslots(c.ctx(), booking.TimeslotsRequest{
+		AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)),
+		To: store.DateOf(to.In(own)).AddDays(1), Schedule: schedule,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found []fhir.Slot
+	for i := range list.Slots {
+		slot := &list.Slots[i]
+		if slot.Start.Before(from) || !slot.Start.Before(to) {
+			continue
+		}
+		is := fhir.Free
+		if slot.Available == 0 {
+			is = fhir.Held
+		}
+		found = append(found, slotOf(c.base(), o, slot.Start, is))
+	}
+	return found, nil
 }
