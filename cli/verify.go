@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,26 +52,10 @@ func verifyCommand(p process) *cobra.Command {
 				subject = "the backup " + args[0]
 				err = p.watched(c.Context(), func(ctx context.Context) (err error) {
 					found.AuditLink, err = verifyBackup(ctx, args[0], noted)
-					return err
+					return about(subject, err)
 				})
-				if err != nil {
-					err = fmt.Errorf("%s: %w", subject, err)
-				}
 			} else {
-				// Open the queue too: its file contains the marker, which is compared with the database.
-				with := p.withQueue
-				if live {
-					with = p.withServer
-				}
-				err = with(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-					err := p.watchedAt(ctx, admin, func(ctx context.Context) error {
-						return admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted, live}, &found)
-					})
-					if err != nil {
-						return fmt.Errorf("%s: %w", subject, err)
-					}
-					return nil
-				})
+				found, err = p.verifyDatabase(c.Context(), cfg, subject, checkOrder{noted, live})
 			}
 			if *asJSON {
 				verdict := verdictBody{Subject: subject, Sound: err == nil, checkBody: found}
@@ -83,16 +68,7 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is intact\n0 overlaps\naudit chain unbroken; its last link is %s\n",
-				subject, found.AuditLink)
-			if live {
-				_, _ = fmt.Fprintln(p.stdout,
-					"the server's memory matches the database, and its queue contains every operation in the outbox")
-			}
-			for _, file := range found.Damaged {
-				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
-			}
-			return err
+			return found.print(p.stdout, subject, live)
 		},
 	}
 	asJSON = jsonFlag(c)
@@ -102,6 +78,43 @@ func verifyCommand(p process) *cobra.Command {
 		"also compare the running server's memory and queue with the database")
 	defineSettings(c, forData)
 	return c
+}
+
+// verifyDatabase verifies the database in the data directory, on the running server if there is one.
+func (p process) verifyDatabase(ctx context.Context, cfg config, subject string, order checkOrder) (found checkBody,
+	err error) {
+	with := p.withQueue // opens the queue too: its file contains the marker, which is compared with the database
+	if order.Live {
+		with = p.withServer
+	}
+	err = with(ctx, cfg, func(ctx context.Context, admin *adminClient) error {
+		return about(subject, p.watchedAt(ctx, admin, func(ctx context.Context) error {
+			return admin.call(ctx, http.MethodPost, "/local/check", order, &found)
+		}))
+	})
+	return found, err
+}
+
+// about adds the subject of a check to its error.
+func about(subject string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", subject, err)
+	}
+	return nil
+}
+
+// print writes the result for a person.
+func (b *checkBody) print(out io.Writer, subject string, live bool) error {
+	_, err := fmt.Fprintf(out, "%s is intact\n0 overlaps\naudit chain unbroken; its last link is %s\n", subject,
+		b.AuditLink)
+	if live {
+		_, _ = fmt.Fprintln(out,
+			"the server's memory matches the database, and its queue contains every operation in the outbox")
+	}
+	for _, file := range b.Damaged {
+		_, _ = fmt.Fprintln(out, damagedWords(file))
+	}
+	return err
 }
 
 // verdictBody is the output of verify --json, regardless of the result.
