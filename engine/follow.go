@@ -62,11 +62,11 @@ func (e *Engine) follow(changes []store.Change) {
 	for i := range changes {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
-			e.Booking.FollowAppointment(ctx, c)
-			e.Person.FollowAppointment()
 			if e.options.Shared {
 				e.Booking.FollowBooking(c)
 			}
+			e.Booking.FollowAppointment(ctx, c)
+			e.Person.FollowAppointment()
 		case store.NounSession:
 			publisher{e.holds, e.log}.Publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned},

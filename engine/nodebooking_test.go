@@ -151,6 +151,55 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	}
 }
 
+// TestLateConfirmLeavesTimeFree: the EventConfirm of a booking arrives after the booking was cancelled. On both nodes,
+// the last event about its time says that the time is free. The time of a booking that has not ended stays booked.
+func TestLateConfirmLeavesTimeFree(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	cancelled := first.mustBook(t, 1, c.start)
+	kept := first.mustBook(t, 2, c.start.Add(time.Hour))
+	if _, err := second.Booking.Cancel(t.Context(), booking.CancelRequest{ID: cancelled.ID,
+		Actor: "system"}); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	var watches []holds.Watch
+	for _, n := range c.all {
+		watch, err := n.Booking.Watch(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watch.Close()
+		watches = append(watches, watch)
+	}
+	for _, a := range []store.Appointment{kept, cancelled} {
+		span := holds.Span{AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
+			SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd}
+		late := holds.Event{Kind: holds.EventConfirm, At: time.Now(), Span: span}
+		if err := first.Booking.Live().Publish(ctx, late); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, watch := range watches {
+		last := make(map[time.Time]holds.EventKind)
+		for last[cancelled.SlotStart] != holds.EventCancel {
+			events, err := watch.Next(ctx, nil)
+			if err != nil {
+				t.Fatalf("node %d: %v; got %v, want the cancelled time to be free", n, err, last)
+			}
+			for _, e := range events {
+				last[e.SlotStart] = e.Kind
+			}
+		}
+		if last[kept.SlotStart] != holds.EventConfirm {
+			t.Errorf("node %d: got %q for the booked time, want it to stay booked", n, last[kept.SlotStart])
+		}
+	}
+}
+
 // TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list the booked time, and a node's
 // listing reflects the schedule changes made on that node.
 func TestBookingIsUnlistedAtAllNodes(t *testing.T) {

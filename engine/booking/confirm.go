@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,29 +13,47 @@ import (
 	"holdfast/store"
 )
 
-// # Every page receives every booking
+// # Every page receives every booking, and no free time is shown as booked
 //
 // The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked
 // might stop before it ends the hold, and the live state does not accept the event while it is moving to another
 // backend. The change feed contains every booking. So for each booking in the feed, a node waits for the event and
 // publishes EventBooked to its own pages if the event does not arrive.
+//
+// The event can also be late. If the booking has ended in the meantime, its EventCancel came first, from the feed, and
+// the pages would show the time as booked. So after an EventConfirm for a time that has become free in the feed, a node
+// waits for the feed, and publishes EventCancel once more if no other booking of this time arrives.
 
-// confirmWait is how long a booking can be in the feed before its EventConfirm arrives. Moving the live state to
-// another backend takes less time.
-const confirmWait = time.Second
+const (
+	// confirmWait is how long a booking can be in the feed before its EventConfirm arrives, and the reverse. Moving the
+	// live state to another backend takes less time.
+	confirmWait = time.Second
+	// confirmLate is how late an EventConfirm can be.
+	confirmLate = 10 * time.Minute
+)
 
-// confirms tracks the bookings in the feed whose EventConfirm has not yet reached this node.
+// confirms compares the bookings in the feed with the EventConfirms that reach this node.
 type confirms struct {
 	mu      sync.Mutex
-	waiting map[string]expected // keyed by appointment id
+	waiting map[string]expected // bookings whose EventConfirm has not arrived, keyed by appointment id
 	woken   chan struct{}       // buffered for one signal
 	seen    *timed.Map[confirmKey, struct{}]
+
+	ended  map[string][]expected // times that are free again, earliest end first, keyed by specialist
+	doubts []doubt               // EventConfirms for such times, earliest first
 }
 
+// expected is a booking in the feed. The pages must have its event by due. Of an ended booking, due is the end.
 type expected struct {
 	taken store.Taken
 	owner holds.Owner
 	due   time.Time
+}
+
+// doubt is an EventConfirm that was late, unless the feed contains a booking of its time before due.
+type doubt struct {
+	confirmKey
+	due time.Time
 }
 
 // confirmKey identifies a booking by the fields in its event.
@@ -44,53 +63,88 @@ type confirmKey struct {
 	seat         int
 }
 
+func keyOf(t *store.Taken) confirmKey {
+	return confirmKey{t.SpecialistID, t.SlotStart.UnixMilli(), t.Seat}
+}
+
+// isIn reports whether a span covers the booking. A visit's span covers several.
+func (x *expected) isIn(s *holds.Span) bool {
+	return x.taken.SpecialistID == s.SpecialistID && x.taken.Seat == s.Seat &&
+		!x.taken.SlotStart.Before(s.SlotStart) && !x.taken.SlotEnd.After(s.SlotEnd)
+}
+
+// event returns the event about the booking with this kind.
+func (x *expected) event(kind holds.EventKind) holds.Event {
+	return holds.Event{Kind: kind, Span: availability.TakenSpan(&x.taken), Resources: holds.IDs(x.taken.Resources),
+		Owner: x.owner}
+}
+
 func newConfirms() *confirms {
 	return &confirms{waiting: make(map[string]expected), woken: make(chan struct{}, 1),
-		seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
+		seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12), ended: make(map[string][]expected)}
 }
 
 // FollowBooking applies a change from the feed: it waits for the EventConfirm of a booking or a move, and stops waiting
-// if the appointment ends.
+// if the appointment ends. Call it before the EventCancel of the change is published.
 func (bk *Booking) FollowBooking(c *store.Change) {
 	if !c.Moved() {
 		return
 	}
-	f := bk.confirms
+	f, now := bk.confirms, time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.waiting, c.ID)
+	if c.Before != nil && !c.Before.Overbook {
+		id := c.Before.SpecialistID
+		f.ended[id] = append(slices.DeleteFunc(f.ended[id], func(x expected) bool {
+			return now.Sub(x.due) > confirmLate || keyOf(&x.taken) == keyOf(c.Before)
+		}), expected{*c.Before, record.SpelledOwner(c.Owner), now})
+	}
 	if c.After == nil {
 		return
 	}
-	key := confirmKey{c.After.SpecialistID, c.After.SlotStart.UnixMilli(), c.After.Seat}
+	key := keyOf(c.After)
+	f.ended[key.specialistID] = slices.DeleteFunc(f.ended[key.specialistID], func(x expected) bool {
+		return keyOf(&x.taken) == key
+	})
 	if _, seen := f.seen.Get(key); seen { // the event arrived before the feed entry
 		return
 	}
-	f.waiting[c.ID] = expected{taken: *c.After, owner: record.SpelledOwner(c.Owner), due: time.Now().Add(confirmWait)}
+	f.waiting[c.ID] = expected{*c.After, record.SpelledOwner(c.Owner), now.Add(confirmWait)}
+	f.wake()
+}
+
+// Confirmed records that this node's pages received EventConfirm for a span.
+func (bk *Booking) Confirmed(s *holds.Span) {
+	f, now := bk.confirms, time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen.Put(confirmKey{s.SpecialistID, s.SlotStart.UnixMilli(), s.Seat}, struct{}{}, now)
+	for id, x := range f.waiting {
+		if x.isIn(s) {
+			delete(f.waiting, id)
+		}
+	}
+	for i := range f.ended[s.SpecialistID] {
+		if x := &f.ended[s.SpecialistID][i]; x.isIn(s) {
+			f.doubts = append(f.doubts, doubt{keyOf(&x.taken), now.Add(confirmWait)})
+			f.wake()
+		}
+	}
+}
+
+// wake makes ConfirmFromFeed compute again when the next event is due.
+func (f *confirms) wake() {
 	select {
 	case f.woken <- struct{}{}:
 	default:
 	}
 }
 
-// Confirmed records that this node's pages received EventConfirm for a span. A visit's span covers several
-// appointments.
-func (bk *Booking) Confirmed(s *holds.Span) {
-	f := bk.confirms
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seen.Put(confirmKey{s.SpecialistID, s.SlotStart.UnixMilli(), s.Seat}, struct{}{}, time.Now())
-	for id, x := range f.waiting {
-		if x.taken.SpecialistID == s.SpecialistID && x.taken.Seat == s.Seat &&
-			!x.taken.SlotStart.Before(s.SlotStart) && !x.taken.SlotEnd.After(s.SlotEnd) {
-			delete(f.waiting, id)
-		}
-	}
-}
-
-// overdue removes and returns the bookings whose event did not arrive in time. wait is the time until the next booking
-// is due, or negative if there is none.
-func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) {
+// overdue returns the events that this node's pages must receive now: EventBooked for the bookings whose EventConfirm
+// did not arrive in time, and EventCancel after an EventConfirm that was late. wait is the time until the next event is
+// due, or negative if there is none.
+func (f *confirms) overdue(now time.Time) (events []holds.Event, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wait = -1
@@ -98,25 +152,37 @@ func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) 
 		left := x.due.Sub(now)
 		switch {
 		case left <= 0:
-			list = append(list, x)
+			events = append(events, x.event(holds.EventBooked))
 			delete(f.waiting, id)
 		case wait < 0 || left < wait:
 			wait = left
 		}
 	}
-	return list, wait
+	for len(f.doubts) > 0 {
+		first := f.doubts[0]
+		if left := first.due.Sub(now); left > 0 {
+			if wait < 0 || left < wait {
+				wait = left
+			}
+			break
+		}
+		f.doubts = f.doubts[1:]
+		for i := range f.ended[first.specialistID] { // unless it has been booked again
+			if x := &f.ended[first.specialistID][i]; keyOf(&x.taken) == first.confirmKey {
+				events = append(events, x.event(holds.EventCancel))
+			}
+		}
+	}
+	return events, wait
 }
 
-// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, until ctx is done.
+// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, and EventCancel after an
+// EventConfirm that arrives after the end of its booking, until ctx is done.
 func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, wait := bk.confirms.overdue(time.Now())
 		for i := range list {
-			x := &list[i]
-			bk.events.Publish(ctx, holds.Event{
-				Kind: holds.EventBooked, Span: availability.TakenSpan(&x.taken),
-				Resources: holds.IDs(x.taken.Resources), Owner: x.owner,
-			})
+			bk.events.Publish(ctx, list[i])
 		}
 		timed.Sleep(ctx, wait, bk.confirms.woken)
 	}
