@@ -407,7 +407,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if text := c.Mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text,
-			"Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
+			"Cancelled: your 3 appointments") || strings.Contains(text, "manage#") {
 			t.Errorf("the cancellation email is %q", text)
 		}
 		if _, err := c.Group.Series.Move(t.Context(),

@@ -283,7 +283,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		time.Sleep(time.Minute)
 		text := c.Mails(folder, list[0].ID)["series_confirmation"]
 		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30",
-			"12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "or cancel one or all"} {
+			"12:45 to 13:45", "14:15 to 14:45", "3 appointments on", "or cancel one or all"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the email does not contain %q: %s", want, text)
 			}
@@ -311,7 +311,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if text := c.Mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text,
-			"Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
+			"Cancelled: your 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
 			t.Errorf("the cancellation email is %q", text)
 		}
 	})
@@ -342,7 +342,7 @@ func TestVisitChangeReachesEveryAddress(t *testing.T) {
 			t.Errorf("the email to the corrected address is %q", text)
 		}
 		text := c.Mails(folder, list[2].ID)["series_cancellation"]
-		for _, want := range []string{"Cancelled: 2 appointments", "Ben Vogt, checkup", "Ida Vogt, checkup"} {
+		for _, want := range []string{"Cancelled: your 2 appointments", "Ben Vogt, checkup", "Ida Vogt, checkup"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the email to the contact does not contain %q: %s", want, text)
 			}

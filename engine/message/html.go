@@ -7,14 +7,14 @@ import (
 )
 
 // look is the design of an email as an HTML page. The page of a booked appointment has the same design: a large date,
-// the facts below it, and one primary action.
+// the facts below it, and one primary action. The email about several appointments has one action for each link.
 type look struct {
 	clinic, accent string
-	day, clock     string // of the appointment, in large type; empty means that the email shows none
-	details        string // the paragraph of the text that the card replaces
-	facts          string // the lines of details that the card shows below the day and the times
-	action, to     string // the label and the link of the button; empty means that there is none
-	cancelled      bool   // the date is struck through
+	day, clock     string            // of the appointment, in large type; empty means that the email shows none
+	details        string            // the paragraph of the text that the card replaces
+	facts          string            // the lines of details that the card shows below the day and the times
+	actions        map[string]string // the labels of the buttons, by link
+	cancelled      bool              // the date is struck through
 }
 
 // newLook returns the design with the clinic's name and colour.
@@ -33,6 +33,9 @@ func (ms *Messages) asHTML(language, title, text string, links ...string) string
 // sheets.
 func (l look) html(language, title, text string, links ...string) string {
 	anchors := anchorsOf(links, l.accent)
+	markup := func(text string) string {
+		return strings.ReplaceAll(anchors.Replace(html.EscapeString(text)), "\n", "<br>")
+	}
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="` + html.EscapeString(language) + `"><head><meta charset="utf-8">` +
 		`<meta name="viewport" content="width=device-width"><title>` + html.EscapeString(title) + `</title></head>` +
@@ -46,16 +49,22 @@ func (l look) html(language, title, text string, links ...string) string {
 		`;border-radius:16px;padding:24px">`)
 	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		plain := strings.Trim(paragraph, "\n")
-		lines := strings.ReplaceAll(anchors.Replace(html.EscapeString(plain)), "\n", "<br>")
-		switch {
-		case l.details != "" && plain == l.details:
-			b.WriteString(l.card(strings.ReplaceAll(anchors.Replace(html.EscapeString(l.facts)), "\n", "<br>")))
-		case l.to != "" && strings.HasSuffix(plain, l.to):
-			b.WriteString(l.button() + `<p dir="auto" style="margin:0 0 16px;font-size:13px;color:#46534F;` +
-				`overflow-wrap:anywhere">` + lines + `</p>`)
-		default:
-			b.WriteString(`<p dir="auto" style="margin:0 0 16px;overflow-wrap:anywhere">` + lines + `</p>`)
+		if l.details != "" && plain == l.details {
+			b.WriteString(l.card(markup(l.facts)))
+			continue
 		}
+		last := plain[strings.LastIndexByte(plain, '\n')+1:]
+		to := last[strings.LastIndexByte(last, ' ')+1:]
+		label := l.actions[to]
+		if label == "" {
+			b.WriteString(`<p dir="auto" style="margin:0 0 16px;overflow-wrap:anywhere">` + markup(plain) + `</p>`)
+			continue
+		}
+		if above := strings.TrimSuffix(plain[:len(plain)-len(last)], "\n"); above != "" {
+			b.WriteString(`<p dir="auto" style="margin:0 0 12px;overflow-wrap:anywhere">` + markup(above) + `</p>`)
+		}
+		b.WriteString(l.button(label, to) + `<p dir="auto" style="margin:0 0 16px;font-size:13px;color:#46534F;` +
+			`overflow-wrap:anywhere">` + markup(last) + `</p>`)
 	}
 	b.WriteString("</div></div></body></html>\n")
 	return b.String()
@@ -78,11 +87,11 @@ func (l look) card(facts string) string {
 		date + `<p dir="auto" style="margin:0;color:#46534F">` + facts + `</p></div>`
 }
 
-// button returns the primary action. Its address appears below it as text, for mail programs that do not show links.
-func (l look) button() string {
-	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(l.to) + `" style="display:inline-block;` +
+// button returns an action. Its address appears below it as text, for mail programs that do not show links.
+func (l look) button(label, to string) string {
+	return `<p style="margin:0 0 12px"><a href="` + html.EscapeString(to) + `" style="display:inline-block;` +
 		`padding:14px 24px;border-radius:10px;background:` + l.accent +
-		`;color:#FFFFFF;font-weight:600;text-decoration:none">` + html.EscapeString(l.action) + `</a></p>`
+		`;color:#FFFFFF;font-weight:600;text-decoration:none">` + html.EscapeString(label) + `</a></p>`
 }
 
 // anchorsOf returns a replacer that turns the links in an escaped text into anchors.

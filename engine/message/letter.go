@@ -134,7 +134,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	}
 	look.facts = strings.TrimSpace(fill(words.Text("mail.details")+"\n", values))
 	if values["link"] != "" {
-		look.action, look.to = words.Text("mail.action."+invitation), values["link"]
+		look.actions = map[string]string{values["link"]: words.Text("mail.action." + invitation)}
 	}
 	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/ical"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
@@ -33,10 +34,6 @@ var seriesMails = map[string]string{
 var singleMails = map[string]string{
 	mailSeries: mailConfirmation, mailSeriesCancelled: mailCancellation, mailSeriesMoved: mailReschedule,
 }
-
-// visitOpenings contains the names of the opening lines for a group visit. Its email has one link, which changes all
-// appointments.
-var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
 // seriesMail returns the single email about several appointments in a change. It is queued with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string, ids []string) booking.Promise {
@@ -110,59 +107,104 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	return o
 }
 
-// writeSeriesMail fills in the subject, the text and the HTML.
+// writeSeriesMail fills in the subject, the text and the HTML. Each appointment has its link below it. The appointments
+// of a group visit have one link, below the last one.
 func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment,
 	linkTo func(*store.Appointment) string) {
-	s, first := ms.clinic.Current(), &list[0]
+	s, first, last := ms.clinic.Current(), &list[0], &list[len(list)-1]
 	words := ms.lettersFor(first.Locale, s.Clinic.Locale)
 	m.Language = words.Tag
-	what := s.TypeName(first.AppointmentTypeID, m.Language)
-	opening := words.opening(name)
+	values := map[string]string{
+		"what": s.TypeName(first.AppointmentTypeID, m.Language), "when": "", "who": "", "where": "", "video": "",
+		"phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
+	}
 	if first.VisitID != "" {
-		what = "" // each appointment has its own type, on its own line
-		if visit := visitOpenings[name]; visit != "" {
-			opening = words.opening(visit)
+		values["what"] = "" // each appointment has its own type, on its own line
+	}
+	look := ms.newLook()
+	look.actions = make(map[string]string)
+	var links []string
+	act := func(kind, link string) string {
+		if link == "" {
+			return ""
 		}
+		links, look.actions[link] = append(links, link), words.Text("mail.action."+kind)
+		return words.link(kind, map[string]string{"link": link})
 	}
 	var lines strings.Builder
-	var links []string
-	day := ""
 	for i := range list {
 		a := &list[i]
 		who, zone := s.Who(a.SpecialistID)
 		if who != "" {
 			who = ", " + who
 		}
-		if i == 0 {
-			day = words.Day(a.SlotStart.In(zone))
-		}
 		if a.VisitID != "" {
-			name := record.Greetable(a.Patient.Name)
-			lines.WriteString(name + ", " + s.TypeName(a.AppointmentTypeID, m.Language) + "\n")
+			named := []string{record.Greetable(a.Patient.Name), s.TypeName(a.AppointmentTypeID, m.Language)}
+			lines.WriteString(strings.TrimPrefix(strings.Join(named, ", "), ", ") + "\n")
 		}
 		lines.WriteString(words.when(a, zone, s.Zone) + who + "\n")
 		if name != mailSeriesCancelled {
-			at := ms.location(a, m.Language)
-			if at != "" {
-				lines.WriteString(at + "\n")
-			}
-			if at == s.VideoLink(a) {
-				links = append(links, at)
-			}
+			at := map[string]string{"what": "", "when": "", "who": "", "where": s.Where(a, m.Language),
+				"video": s.VideoLink(a)}
+			lines.WriteString(fill(words.Text("mail.details")+"\n", at))
+			links = append(links, at["video"])
 		}
-		if link := linkTo(a); link != "" && (a.VisitID == "" || i == len(list)-1) {
-			lines.WriteString(link + "\n")
-			links = append(links, link)
+		if a.VisitID == "" {
+			lines.WriteString(act("manage", linkTo(a)))
 		}
 		lines.WriteString("\n")
 	}
-	values := map[string]string{
-		"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
+	if last.VisitID != "" {
+		lines.WriteString(act("visit", linkTo(last)))
 	}
-	m.Subject = words.Fill("mail.subject."+name, "day", day, "n", strconv.Itoa(len(list)))
-	m.Text = paragraphs(words.letter(m.ToName, opening), lines.String(),
-		fill(words.Text("mail.details")+"\n", values), fill(words.Text("mail.closing")+"\n", values))
-	m.HTML = ms.asHTML(m.Language, m.Subject, m.Text, links...)
+	m.Subject = words.Fill("mail.subject."+sameDay(s, list, name), "day", words.dayOf(s, first), "n",
+		strconv.Itoa(len(list)))
+	m.Text = paragraphs(words.letter(m.ToName, words.opening(name)), fill(words.Text("mail.details")+"\n", values),
+		lines.String(), cancelTexts(s, list, name, m.Language), fill(words.Text("mail.closing")+"\n", values))
+	m.HTML = look.html(m.Language, m.Subject, m.Text, links...)
+}
+
+// dayOf returns the day of an appointment in its specialist's zone.
+func (w letters) dayOf(s *clinic.Schedule, a *store.Appointment) string {
+	_, zone := s.Who(a.SpecialistID)
+	return w.Day(a.SlotStart.In(zone))
+}
+
+// sameDay returns the name of the subject for appointments that are all on one day, or else name.
+func sameDay(s *clinic.Schedule, list []store.Appointment, name string) string {
+	day := func(a *store.Appointment) store.Date {
+		_, zone := s.Who(a.SpecialistID)
+		return store.DateOf(a.SlotStart.In(zone))
+	}
+	for i := range list {
+		if day(&list[i]) != day(&list[0]) {
+			return name
+		}
+	}
+	return strings.Replace(name, "series_", "day_", 1)
+}
+
+// cancelTexts returns the cancellation policies of the appointments' types. If the types differ, each policy has the
+// name of its type.
+func cancelTexts(s *clinic.Schedule, list []store.Appointment, name, language string) string {
+	if name == mailSeriesCancelled {
+		return ""
+	}
+	var types, texts []string
+	for i := range list {
+		t := s.TypeOf(list[i].AppointmentTypeID)
+		if t == nil || slices.Contains(types, t.ID) {
+			continue
+		}
+		types = append(types, t.ID)
+		if text := clinic.CancelTextIn(t, language); text != "" {
+			texts = append(texts, clinic.NameIn(t, language)+": "+text)
+		}
+	}
+	if len(types) == 1 && len(texts) == 1 {
+		return clinic.CancelTextIn(s.TypeOf(types[0]), language)
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // remindedWith reports whether an earlier appointment in the same group visit has the same email address. One reminder
