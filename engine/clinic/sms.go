@@ -23,7 +23,8 @@ type SMS struct {
 }
 
 // SMSTexts contains the clinic's own wording for text messages, by notice (named as in the delivery log) and by
-// language. The server appends the link.
+// language. The server appends the link. It ignores the text of a must_move or a recall that has no link although the
+// server has a public address.
 type SMSTexts map[string]map[string]string
 
 // Reminders returns how many hours before the start patients get their reminders.

@@ -110,6 +110,9 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		cancelling = clinic.CancelTextIn(t, m.Language)
 	}
 	subject, opening := words.subject(name), words.opening(name)
+	if ms.lacksLink(name, link) {
+		own = clinic.MailText{}
+	}
 	switch {
 	case name == MailMustMove && link == "":
 		subject, opening = words.subject(mailMustCall), words.opening(mailMustCall)
@@ -137,6 +140,13 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		look.actions = map[string]string{values["link"]: words.Text("mail.action." + invitation)}
 	}
 	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
+}
+
+// lacksLink reports whether a message has no link because its appointment cannot be changed online, or its type cannot
+// be booked online. The clinic's own text may ask the patient to use the link, so the built-in text is used instead. If
+// no message has a link, because no public address is set, the clinic's own text is used.
+func (ms *Messages) lacksLink(name, link string) bool {
+	return link == "" && (name == MailMustMove || name == mailRecall) && ms.clinic.LinkURL() != ""
 }
 
 // lettersFor returns the texts in the first of these languages that the catalog contains, or else in English.

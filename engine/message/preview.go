@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"time"
 
 	"holdfast/engine/clinic"
@@ -24,11 +25,12 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 		return Preview{}, err
 	}
 	a, link := ms.inventedAppointment(language), ""
-	if base := ms.clinic.LinkURL(); base != "" {
+	switch base := ms.clinic.LinkURL(); {
+	case base == "":
+	case name == mailRecall: // also if the type of the appointment cannot be booked online
+		link = cmp.Or(ms.bookingLink(&a), base+"/")
+	default:
 		link = base + "/manage#…"
-	}
-	if name == mailRecall {
-		link = ms.bookingLink(&a)
 	}
 	var m notice.Mail
 	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})

@@ -104,6 +104,11 @@ func TestRecallOffersWhatCanBeBooked(t *testing.T) {
 		want, lack []string
 	}{
 		"type is for the desk": {func(c *enginetest.TestClinic, a *store.Appointment) error {
+			if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
+				s.MailTexts = clinic.MailTexts{"recall": {"en": {Text: "Book online with the link below."}}}
+			}); err != nil {
+				return err
+			}
 			_, err := c.Clinic.UpdateAppointmentType(context.Background(), enginetest.Jo, "checkup",
 				func(t *store.AppointmentType) { t.Page.DeskOnly = true })
 			return err

@@ -38,6 +38,9 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 		own = *l.own
 	}
 	name, link := l.notice, l.link
+	if ms.lacksLink(name, link) {
+		own = ""
+	}
 	if name == MailMustMove && link == "" {
 		name = mailMustCall
 	}
