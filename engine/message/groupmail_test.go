@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/group"
+	"holdfast/engine/notice/noticetest"
 	"holdfast/store"
 )
 
@@ -77,6 +79,54 @@ func TestGroupEmailOffersLinks(t *testing.T) {
 				}
 				if n := strings.Count(text, x.label); n != x.buttons || !strings.Contains(text, x.policy) {
 					t.Errorf("%d labelled links, want %d; the text is\n%s", n, x.buttons, text)
+				}
+			})
+		})
+	}
+}
+
+// TestVisitReminderCoversAll: a family of three gets one email and one text message as a reminder of its visit, also
+// with the clinic's own text. The email lists all three appointments.
+func TestVisitReminderCoversAll(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ own, mail, sms string }{
+		"built-in": {mail: "\n\nThis is a reminder of your appointments.\n\n",
+			sms: "reminder of your 3 appointments, the first on Wed 5 Jan, 12:00. https://"},
+		"own": {own: "See you at {when}.", sms: "See you at Wed 5 Jan, 12:00. Change or cancel: https://",
+			mail: "\n\nSee you at Wednesday 5 January 2000, 12:00 to 12:30.\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := noticetest.NewGateway(t)
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) {
+					o.Notices.Texter = enginetest.TexterTo(t, fake)
+				})
+				if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+					s.ReminderHours, s.SMS.CountryCode, s.SMS.ReminderHours = 100, "49", []int{100}
+					if x.own != "" {
+						s.MailTexts = clinic.MailTexts{"reminder": {"en": {Text: x.own}}}
+						s.SMS.Texts = clinic.SMSTexts{"reminder": {"en": x.own}}
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				list := textedFamily(c)
+				time.Sleep(time.Until(c.Start.Add(-98 * time.Hour)))
+				_, parts := enginetest.Parts(t, c.Messages(folder, list[0].ID)["reminder"])
+				text := strings.ReplaceAll(parts[0].Text, "\r\n", "\n")
+				for _, want := range []string{x.mail, "Lena Vogt, checkup\n", "Mia Vogt, checkup\n", "Ben Vogt, checkup\n",
+					"13:00 to 13:30", "To move all appointments together, or cancel one or all of them: https://"} {
+					if !strings.Contains(text, want) {
+						t.Errorf("the email does not contain %q:\n%s", want, text)
+					}
+				}
+				for _, a := range list[1:] {
+					if c.Mails(folder, a.ID)["reminder"] != "" {
+						t.Errorf("%s gets another email", a.Patient.Name)
+					}
+				}
+				if got := fake.Texts(); len(got) != 2 || !strings.Contains(got[1].Text, x.sms) {
+					t.Errorf("the text messages are %+v, want a confirmation and one with %q", got, x.sms)
 				}
 			})
 		})

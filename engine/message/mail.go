@@ -201,7 +201,11 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if o := ms.behindNotice(ctx, op); o != nil {
 		return *o
 	}
-	if at, is := ms.undoableUntil(ctx, a); is {
+	about := []store.Appointment{a}
+	if p.Notice == mailReminder { // of a group visit, the reminder of the first appointment covers all
+		about = ms.visitWith(ctx, &a, sameEmail(&a))
+	}
+	if at, is := ms.undoableUntil(ctx, append(about, a)...); is {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: waitsForUndo}
 	}
 	if err := ms.CheckSender(); err != nil {
@@ -234,7 +238,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return notNeeded("the specialist is away at that time")
 	case p.Notice == mailReminder && ms.isReminded(ctx, op, &p):
 		return notNeeded(alreadyReminded)
-	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
+	case p.Notice == mailReminder && about[0].SlotStart.Before(a.SlotStart):
 		return notNeeded("the reminder of the visit's first appointment covers all")
 	case p.Notice != mailCancellation && !confirmed:
 		return notNeeded("the appointment was cancelled")
@@ -246,7 +250,11 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if p.Notice == mailOldAddress || p.Notice == MailMustMove && !ms.ChangesOnline(ctx, &a) {
 		link = "" // the link would open the appointment, or not change it
 	}
-	ms.writeMail(&m, p.Notice, &a, link)
+	if len(about) > 1 {
+		ms.writeSeriesMail(&m, mailSeriesReminder, about, ms.linkTo(about))
+	} else {
+		ms.writeMail(&m, p.Notice, &a, link)
+	}
 	if method := calendarMethods[p.Notice]; method != "" {
 		m.Calendar = ms.CalendarFile(&a, Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})
 		m.CalendarMethod = string(method)

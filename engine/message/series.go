@@ -1,8 +1,10 @@
 package message
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -23,6 +25,8 @@ const (
 	mailSeries          = "series_confirmation"
 	mailSeriesCancelled = "series_cancellation"
 	mailSeriesMoved     = "series_reschedule"
+	// mailSeriesReminder names the texts of a reminder of a group visit. In the delivery log it is a mailReminder.
+	mailSeriesReminder = "series_reminder"
 )
 
 // seriesMails maps the name of the email about one appointment to the name of the email about several.
@@ -79,16 +83,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	first := &list[0]
 	m := ms.mailTo(op, &first.Patient)
-	linkTo := func(a *store.Appointment) string {
-		base := ms.clinic.LinkURL()
-		switch {
-		case base == "" || wanted != store.Confirmed:
-			return ""
-		case len(list) > 1 && a.VisitID != "":
-			return base + "/manage#" + ms.booking.VisitToken(&list[len(list)-1])
-		}
-		return base + "/manage#" + ms.booking.ManageToken(a)
-	}
+	linkTo := ms.linkTo(list)
 	if len(list) == 1 {
 		ms.writeMail(&m, singleMails[p.Notice], first, linkTo(first))
 	} else {
@@ -107,8 +102,23 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	return o
 }
 
+// linkTo returns the function that returns the link of each of these appointments in an email: one link for all
+// appointments of a group visit, and none for cancelled appointments.
+func (ms *Messages) linkTo(list []store.Appointment) func(*store.Appointment) string {
+	return func(a *store.Appointment) string {
+		base := ms.clinic.LinkURL()
+		switch {
+		case base == "" || a.Status != store.Confirmed:
+			return ""
+		case len(list) > 1 && a.VisitID != "":
+			return base + "/manage#" + ms.booking.VisitToken(&list[len(list)-1])
+		}
+		return base + "/manage#" + ms.booking.ManageToken(a)
+	}
+}
+
 // writeSeriesMail fills in the subject, the text and the HTML. Each appointment has its link below it. The appointments
-// of a group visit have one link, below the last one.
+// of a group visit have one link, below the last one. A reminder has the clinic's own text, about the first of them.
 func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment,
 	linkTo func(*store.Appointment) string) {
 	s, first, last := ms.clinic.Current(), &list[0], &list[len(list)-1]
@@ -157,17 +167,20 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	if last.VisitID != "" {
 		lines.WriteString(act("visit", linkTo(last)))
 	}
-	m.Subject = words.Fill("mail.subject."+sameDay(s, list, name), "day", words.dayOf(s, first), "n",
-		strconv.Itoa(len(list)))
-	m.Text = paragraphs(words.letter(m.ToName, words.opening(name)), fill(words.Text("mail.details")+"\n", values),
-		lines.String(), cancelTexts(s, list, name, m.Language), fill(words.Text("mail.closing")+"\n", values))
+	var own clinic.MailText
+	if name == mailSeriesReminder {
+		own = ms.clinic.Settings().MailTexts[mailReminder][m.Language]
+	}
+	who, zone := s.Who(first.SpecialistID)
+	filler := maps.Clone(values)
+	maps.Copy(filler, map[string]string{"day": words.Day(first.SlotStart.In(zone)), "n": strconv.Itoa(len(list)),
+		"what": s.TypeName(first.AppointmentTypeID, m.Language), "when": words.when(first, zone, s.Zone), "who": who,
+		"where": s.Where(first, m.Language)})
+	m.Subject = filled(cmp.Or(own.Subject, words.subject(sameDay(s, list, name))), filler)
+	m.Text = paragraphs(words.letter(m.ToName, filled(cmp.Or(own.Text, words.opening(name)), filler)),
+		fill(words.Text("mail.details")+"\n", values), lines.String(), cancelTexts(s, list, name, m.Language),
+		fill(words.Text("mail.closing")+"\n", values))
 	m.HTML = look.html(m.Language, m.Subject, m.Text, links...)
-}
-
-// dayOf returns the day of an appointment in its specialist's zone.
-func (w letters) dayOf(s *clinic.Schedule, a *store.Appointment) string {
-	_, zone := s.Who(a.SpecialistID)
-	return w.Day(a.SlotStart.In(zone))
 }
 
 // sameDay returns the name of the subject for appointments that are all on one day, or else name.
@@ -207,23 +220,27 @@ func cancelTexts(s *clinic.Schedule, list []store.Appointment, name, language st
 	return strings.Join(texts, "\n\n")
 }
 
-// remindedWith reports whether an earlier appointment in the same group visit has the same email address. One reminder
-// is then enough.
-func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
-	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
-		return booking.SameAddress(x.Patient.Email, a.Patient.Email)
-	})
+// sameEmail returns the test for appointments with the same email address as a.
+func sameEmail(a *store.Appointment) func(*store.Appointment) bool {
+	return func(x *store.Appointment) bool { return booking.SameAddress(x.Patient.Email, a.Patient.Email) }
 }
 
-// visitHasEarlier reports whether an earlier confirmed appointment in the same group visit passes a test. It ignores
-// appointments that an absence displaces, because no reminder is sent for them.
-func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment,
-	passes func(*store.Appointment) bool) bool {
-	if a.VisitID == "" {
-		return false
+// visitWith returns the confirmed appointments in the same group visit as a that pass a test, sorted by start. It
+// leaves out appointments that an absence displaces, because no reminder is sent for them. If there are none, or the
+// visit cannot be read, visitWith returns only a.
+func (ms *Messages) visitWith(ctx context.Context, a *store.Appointment,
+	passes func(*store.Appointment) bool) (list []store.Appointment) {
+	if a.VisitID != "" {
+		all, _, err := ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
+		for i := range all {
+			if err == nil && passes(&all[i]) && !ms.isDisplaced(ctx, &all[i]) {
+				list = append(list, all[i])
+			}
+		}
 	}
-	list, _, err := ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
-	return err == nil && slices.ContainsFunc(list, func(x store.Appointment) bool {
-		return x.SlotStart.Before(a.SlotStart) && passes(&x) && !ms.isDisplaced(ctx, &x)
-	})
+	if len(list) == 0 {
+		return []store.Appointment{*a}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
+	return list
 }

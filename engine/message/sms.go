@@ -193,11 +193,16 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 	if p.Notice == MailMustMove && !ms.ChangesOnline(ctx, &list[0]) {
 		link = ""
 	}
-	name := p.Notice
-	if single := singleMails[name]; single != "" && len(list) == 1 {
+	name, n := p.Notice, len(list)
+	if single := singleMails[name]; single != "" && n == 1 {
 		name = single
 	}
-	text := ms.writeSMS(smsLetter{notice: name, about: &list[0], n: len(list), link: link})
+	if name == mailReminder {
+		if n = len(ms.visitWith(ctx, &list[0], ms.sameNumber(&list[0]))); n > 1 {
+			name = mailSeriesReminder
+		}
+	}
+	text := ms.writeSMS(smsLetter{notice: name, about: &list[0], n: n, link: link})
 	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 
@@ -251,13 +256,18 @@ func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPa
 	return list
 }
 
+// sameNumber returns the test for appointments whose text messages go to the same number as those about a.
+func (ms *Messages) sameNumber(a *store.Appointment) func(*store.Appointment) bool {
+	s := ms.clinic.Settings()
+	return func(x *store.Appointment) bool {
+		return s.TextNumber(&x.Patient, &x.Intake) == s.TextNumber(&a.Patient, &a.Intake)
+	}
+}
+
 // textedWith reports whether an earlier appointment in the same group visit has the same number. One reminder is then
 // enough.
 func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
-	s := ms.clinic.Settings()
-	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
-		return s.TextNumber(&x.Patient, &x.Intake) == s.TextNumber(&a.Patient, &a.Intake)
-	})
+	return ms.visitWith(ctx, a, ms.sameNumber(a))[0].SlotStart.Before(a.SlotStart)
 }
 
 // offerSMS returns the text message about an offer or a proposal, or none if the person does not receive text messages.

@@ -34,6 +34,9 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 	s := ms.clinic.Current()
 	language := ms.clinic.Words().Find(l.about.Locale, s.Clinic.Locale)
 	own := s.Settings.SMS.Texts[l.notice][language.Tag]
+	if l.notice == mailSeriesReminder {
+		own = s.Settings.SMS.Texts[mailReminder][language.Tag]
+	}
 	if l.own != nil {
 		own = *l.own
 	}

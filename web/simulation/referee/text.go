@@ -74,9 +74,10 @@ var textForms = map[string]*regexp.Regexp{
 	"confirmation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment is on ([^.]*)\.`),
 	"reschedule":   regexp.MustCompile(`^Harbour Cl[a-z]*: new time for your appointment: ([^.]*)\.`),
 	"cancellation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) was cancelled\.$`),
-	"reminder":     regexp.MustCompile(`^Harbour Cl[a-z]*: reminder of your appointment on ([^.]*)\.`),
-	"must_move":    regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
-	"proposal":     regexp.MustCompile(`^Harbour Cl[a-z]*: we propose ([^.]*)\. Held until ([^.]*)\.`),
+	"reminder": regexp.MustCompile(
+		`^Harbour Cl[a-z]*: reminder of your (?:appointment|\d+ appointments, the first) on ([^.]*)\.`),
+	"must_move": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) has to be moved\.`),
+	"proposal":  regexp.MustCompile(`^Harbour Cl[a-z]*: we propose ([^.]*)\. Held until ([^.]*)\.`),
 	"waitlist_offer": regexp.MustCompile(
 		`^Harbour Cl[a-z]*: ([^.]*) is free\. Held for you until ([^.]*)\.`),
 }
