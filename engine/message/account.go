@@ -74,7 +74,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 	}
 	s := ms.clinic.Current()
 	words := ms.lettersFor(s.Clinic.Locale)
-	pairs := []string{"clinic", s.Clinic.Name, "when", words.instant(op.CreatedAt, s.Zone), "you",
+	pairs := []string{"clinic", s.Clinic.Name, "when", words.instant(op.CreatedAt, s.Zone, s.Zone), "you",
 		words.Text("mail.account.you"), "webhook", p.Webhook}
 	subject := words.Fill("mail.subject."+p.Notice, pairs...)
 	text := words.letter(u.Name, words.Fill("mail.opening."+p.Notice, pairs...)) + "\n"

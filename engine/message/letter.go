@@ -43,19 +43,19 @@ func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment,
 	ms.writeMailAt(m, name, a, link, mailTimes{})
 }
 
-// writeMailAt is like writeMail, with the instants for an offer.
+// writeMailAt is like writeMail, with the times of an offer.
 func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointment, link string, at mailTimes) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
 	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], at)
 }
 
-// mailTimes contains the instants in an email about an offer.
+// mailTimes contains the times in an email that waits for an answer.
 type mailTimes struct {
-	until time.Time // the offered time is held until then
+	until time.Time // the time is held until then, or the entry can be confirmed until then
 	was   time.Time // the start of the appointment that cannot take place; zero means none
 }
 
-// write is like writeMail, with the instants for an offer and the clinic's own texts, which can be empty.
+// write is like writeMail, with the times of an offer and the clinic's own texts, which can be empty.
 func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText,
 	at mailTimes) {
 	s := ms.clinic.Current()
@@ -72,26 +72,29 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		"what": what, "when": when, "who": who, "where": s.Where(a, m.Language), "video": s.VideoLink(a), "link": link,
 		"phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
 	}
+	until := func() string { return words.instant(at.until, zone, s.Zone) }
 	invitation := "manage"
 	switch name {
 	case MailRequest, MailReceived, mailAsking:
-		// only booked appointments have a video link
-		if invitation, values["video"] = "confirm", ""; name == MailReceived {
-			invitation = "seen"
+		values["video"] = "" // only booked appointments have a video link
+		if invitation = "seen"; name == MailRequest {
+			invitation, values["until"] = "confirm", until()
 		}
 	case MailWaitlist, MailWaiting:
 		invitation, values["when"], day = "wait", "", ""
+		if name == MailWaitlist {
+			invitation, values["until"] = "join", until()
+		}
 		if len(s.Settings.Places) > 0 { // an entry has no place; only an offer has one
 			values["where"] = ""
 		}
 	case MailOffer:
-		invitation, values["video"] = "offered", ""
-		values["until"] = words.instant(at.until, s.Zone)
+		invitation, values["video"], values["until"] = "offered", "", until()
 	case MailProposal, MailProposed:
 		if invitation, values["video"] = "proposed", ""; name == MailProposed {
 			invitation = "answered"
 		}
-		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
+		values["until"], values["was"] = until(), words.instant(at.was, zone, s.Zone)
 	case MailOfferGone:
 		invitation, values["video"] = "wait", ""
 	case mailRecall: // the appointment is the earlier one; the patient books the next one
@@ -99,7 +102,9 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		if !servesAgain(s, a) {
 			values["who"] = ""
 		}
-	case mailCancellation, mailFailed, mailStaff, MailDeclined, MailLapsed:
+	case MailDeclined:
+		invitation, values["video"] = "again", ""
+	case mailCancellation, mailFailed, mailStaff, MailLapsed:
 		values["link"], values["video"] = "", ""
 	case mailOldAddress: // the appointment now belongs to a different person
 		values["what"], values["who"], values["where"], values["video"] = "", "", "", ""
@@ -125,9 +130,12 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	if toStaff(name) {
 		to, values["phone"] = "", ""
 	}
-	details := fill(words.Text("mail.details")+"\n", values)
+	details, ask := fill(words.Text("mail.details")+"\n", values), words.link(invitation, values)
+	if link == "" && values["until"] != "" && name != MailWaitlist {
+		ask = fill(words.Text("mail.call.held")+"\n", values)
+	}
 	m.Text = paragraphs(words.letter(to, filled(cmp.Or(own.Text, opening), values)), details,
-		words.link(invitation, values), cancelling, fill(words.Text("mail.closing")+"\n", values))
+		ask, cancelling, fill(words.Text("mail.closing")+"\n", values))
 	look := ms.newLook()
 	look.details, look.cancelled = strings.TrimSpace(details), values["link"] == "" && name == mailCancellation
 	if values["when"] != "" {
@@ -170,9 +178,11 @@ func otherZone(zone, usual *time.Location) string {
 	return " (" + zone.String() + ")"
 }
 
-// instant formats a day and a time of day in a zone's local time.
-func (w letters) instant(t time.Time, zone *time.Location) string {
-	return w.Day(t.In(zone)) + ", " + clinic.Clock(t.In(zone))
+// instant returns a day and a time of day in a zone's local time. It adds the name of the zone if it is not the
+// clinic's.
+func (w letters) instant(t time.Time, zone, usual *time.Location) string {
+	t = t.In(zone)
+	return w.Fill("date.instant", "date", w.Day(t), "start", clinic.Clock(t)) + otherZone(zone, usual)
 }
 
 // filled replaces the placeholders in a text and keeps every line.

@@ -27,7 +27,7 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	a, link := ms.inventedAppointment(language), ""
 	switch base := ms.clinic.LinkURL(); {
 	case base == "":
-	case name == mailRecall: // also if the type of the appointment cannot be booked online
+	case name == mailRecall, name == MailDeclined: // also if the type of the appointment cannot be booked online
 		link = cmp.Or(ms.bookingLink(&a), base+"/")
 	default:
 		link = base + "/manage#…"

@@ -122,7 +122,7 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	}
 	a, link, at := ms.asAppointment(&r), "", mailTimes{}
 	switch {
-	case name == MailProposed:
+	case name == MailRequest, name == MailProposed:
 		at = mailTimes{until: r.ExpiresAt, was: r.WantedStart}
 	case name == MailDeclined && !r.WantedStart.IsZero(): // the email is about the time that the patient asked for
 		a.SlotStart, a.SlotEnd = r.WantedStart, r.WantedStart.Add(r.SlotEnd.Sub(r.SlotStart))
@@ -130,6 +130,9 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	hasLink := name == MailRequest || name == MailReceived || name == MailProposed
 	if base := ms.clinic.LinkURL(); base != "" && hasLink {
 		link = base + "/manage#" + ms.booking.ManageToken(a)
+	}
+	if name == MailDeclined {
+		link = ms.bookingLink(a)
 	}
 	clinic := &ms.clinic.Schedule().Clinic
 	m := ms.mailTo(op, &r.Patient)

@@ -54,6 +54,9 @@ func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment
 	return a
 }
 
+// ConfirmWithin is how long an entry can be confirmed with the link in its email, counted from the entry's creation.
+const ConfirmWithin = 24 * time.Hour
+
 // waitlistLinkLife is how long the link in an entry's email works, counted from the entry's creation.
 const waitlistLinkLife = 366 * 24 * time.Hour
 
@@ -85,7 +88,8 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
 	}
-	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{was: e.Displaced.SlotStart}
+	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{
+		until: e.CreatedAt.Add(ConfirmWithin), was: e.Displaced.SlotStart}
 	if o != nil {
 		a.Place, times.until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
 	}

@@ -88,7 +88,7 @@ const (
 	// maxUnanswered is how many consecutive offers must expire before the entry expires too.
 	maxUnanswered = 3
 	// confirmWithin is how long an entry can be confirmed with the link in its email.
-	confirmWithin = 24 * time.Hour
+	confirmWithin = message.ConfirmWithin
 )
 
 var (
