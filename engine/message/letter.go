@@ -51,8 +51,9 @@ func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointmen
 
 // mailTimes contains the times in an email that waits for an answer.
 type mailTimes struct {
-	until time.Time // the time is held until then, or the entry can be confirmed until then
-	was   time.Time // the start of the appointment that cannot take place; zero means none
+	until  time.Time // the time is held until then, or the entry can be confirmed until then
+	was    time.Time // the start of the appointment that cannot take place; zero means none
+	sooner bool      // the patient has an appointment and waits for an earlier time
 }
 
 // write is like writeMail, with the times of an offer and the clinic's own texts, which can be empty.
@@ -69,7 +70,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	who, zone := s.Who(a.SpecialistID)
 	day, when := words.Day(a.SlotStart.In(zone)), words.when(a, zone, s.Zone)
 	values := map[string]string{
-		"what": what, "when": when, "who": who, "where": s.Where(a, m.Language), "video": s.VideoLink(a), "link": link,
+		"what": what, "when": when, "who": who, "where": words.where(s, a), "video": s.VideoLink(a), "link": link,
 		"phone": s.Clinic.Phone, "clinic": s.Clinic.Name,
 	}
 	until := func() string { return words.instant(at.until, zone, s.Zone) }
@@ -81,7 +82,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			invitation, values["until"] = "confirm", until()
 		}
 	case MailWaitlist, MailWaiting:
-		invitation, values["when"], day = "wait", "", ""
+		invitation, values["when"], values["video"], day = "wait", "", "", ""
 		if name == MailWaitlist {
 			invitation, values["until"] = "join", until()
 		}
@@ -104,10 +105,15 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		}
 	case MailDeclined:
 		invitation, values["video"] = "again", ""
+	case MailMustMove:
+		values["video"] = ""
 	case mailCancellation, mailFailed, mailStaff, MailLapsed:
 		values["link"], values["video"] = "", ""
 	case mailOldAddress: // the appointment now belongs to a different person
 		values["what"], values["who"], values["where"], values["video"] = "", "", "", ""
+	}
+	if values["video"] != "" {
+		values["where"] = ""
 	}
 	cancelling := ""
 	if t := s.TypeOf(a.AppointmentTypeID); t != nil &&
@@ -123,6 +129,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		subject, opening = words.subject(mailMustCall), words.opening(mailMustCall)
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
+	case at.sooner && (name == MailWaiting || name == MailOffer):
+		opening = words.opening(name + "_sooner")
 	}
 	values["day"] = day
 	m.Subject = filled(cmp.Or(own.Subject, subject), values)
@@ -183,6 +191,14 @@ func otherZone(zone, usual *time.Location) string {
 func (w letters) instant(t time.Time, zone, usual *time.Location) string {
 	t = t.In(zone)
 	return w.Fill("date.instant", "date", w.Day(t), "start", clinic.Clock(t)) + otherZone(zone, usual)
+}
+
+// where returns where an appointment takes place: the address, or that the patient does not have to come.
+func (w letters) where(s *clinic.Schedule, a *store.Appointment) string {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+		return w.Text("mail.remote")
+	}
+	return s.Where(a, w.Tag)
 }
 
 // filled replaces the placeholders in a text and keeps every line.

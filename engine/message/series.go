@@ -154,8 +154,11 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 		}
 		lines.WriteString(words.when(a, zone, s.Zone) + who + "\n")
 		if name != mailSeriesCancelled {
-			at := map[string]string{"what": "", "when": "", "who": "", "where": s.Where(a, m.Language),
+			at := map[string]string{"what": "", "when": "", "who": "", "where": words.where(s, a),
 				"video": s.VideoLink(a)}
+			if at["video"] != "" {
+				at["where"] = ""
+			}
 			lines.WriteString(fill(words.Text("mail.details")+"\n", at))
 			links = append(links, at["video"])
 		}
@@ -175,7 +178,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	filler := maps.Clone(values)
 	maps.Copy(filler, map[string]string{"day": words.Day(first.SlotStart.In(zone)), "n": strconv.Itoa(len(list)),
 		"what": s.TypeName(first.AppointmentTypeID, m.Language), "when": words.when(first, zone, s.Zone), "who": who,
-		"where": s.Where(first, m.Language)})
+		"where": words.where(s, first)})
 	m.Subject = filled(cmp.Or(own.Subject, words.subject(sameDay(s, list, name))), filler)
 	m.Text = paragraphs(words.letter(m.ToName, filled(cmp.Or(own.Text, words.opening(name)), filler)),
 		fill(words.Text("mail.details")+"\n", values), lines.String(), cancelTexts(s, list, name, m.Language),

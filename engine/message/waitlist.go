@@ -89,7 +89,8 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		return senderless(err)
 	}
 	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{
-		until: e.CreatedAt.Add(ConfirmWithin), was: e.Displaced.SlotStart}
+		until: e.CreatedAt.Add(ConfirmWithin), was: e.Displaced.SlotStart,
+		sooner: e.AppointmentID != "" && e.AbsenceID == ""}
 	if o != nil {
 		a.Place, times.until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
 	}
