@@ -2,6 +2,7 @@ package message
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,8 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 			"day", language.ShortDay(l.about.SlotStart.In(zone)), "time", clinic.Clock(l.about.SlotStart.In(zone)),
 			"phone", s.Clinic.Phone, "until", at(l.until), "n", strconv.Itoa(l.n))
 		switch {
+		case link == "" && own == "" && s.Clinic.Phone != "" && slices.Contains(answeredSMS, name):
+			text += " " + language.Fill("sms.call", "phone", s.Clinic.Phone)
 		case link == "":
 		case isBrief:
 			text += " " + link
@@ -88,6 +91,9 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 // change or cancel it.
 var smsLinks = map[string]string{MailMustMove: "move", MailOffer: "offer", MailProposal: "proposal",
 	mailRecall: "offer"}
+
+// answeredSMS contains the text messages that the patient answers: by phone, if they have no link.
+var answeredSMS = []string{MailOffer, MailProposal, mailRecall}
 
 // shortened returns the text that write returns for the clinic's name. If it is longer than one segment, shortened
 // truncates the name as far as necessary, but to no fewer than minClinicName characters.
