@@ -14,7 +14,7 @@ func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason
 	clinic := &ms.clinic.Schedule().Clinic
 	switch {
 	case !ms.SendsMail():
-		return errors.New("no mail server is set up with --smtp-url")
+		return errors.New("no mail server is set: use --smtp-url, or choose one in the settings")
 	case clinic.Email == "":
 		return errors.New("the clinic has no email address in its settings")
 	}
