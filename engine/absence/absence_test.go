@@ -332,7 +332,7 @@ func TestPromisedCallIsOnCallList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
 		r := enginetest.BookingOf(1, "checkup")
-		r.SlotStart = c.Start
+		r.SlotStart, r.Patient.Phone = c.Start, "030 12345"
 		a := c.MustBook(r)
 		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), jo, "checkup",
 			func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {

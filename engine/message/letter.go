@@ -125,8 +125,15 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		own = clinic.MailText{}
 	}
 	switch {
-	case name == MailMustMove && link == "":
-		subject, opening = words.subject(mailMustCall), words.opening(mailMustCall)
+	case name == MailMustMove:
+		text := name
+		if link == "" {
+			text = mailMustCall
+		}
+		if subject = words.subject(text); a.Patient.Phone == "" {
+			text += "_nophone" // the clinic cannot call the patient
+		}
+		opening = words.opening(text)
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
 	case at.sooner && (name == MailWaiting || name == MailOffer):

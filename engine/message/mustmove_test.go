@@ -161,3 +161,29 @@ func TestMustMoveOfVisitOffersLink(t *testing.T) {
 		})
 	}
 }
+
+// TestMustMovePromisesCallOnlyWithNumber: the email asks a patient without a telephone number to call the clinic.
+func TestMustMovePromisesCallOnlyWithNumber(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ phone, base, want string }{
+		{"030 12345", "https://book.example.org", "We will call you, or you can choose another time with the link below."},
+		{"030 12345", "", "We will call you to find another time."},
+		{"", "https://book.example.org", "Please choose another time with the link below, or call us."},
+		{"", "", "Please call us to find another time."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) { o.BaseURL = x.base })
+			r := enginetest.BookingOf(1, "checkup")
+			r.SlotStart, r.Patient.Phone = c.Start, x.phone
+			a := c.MustBook(r)
+			time.Sleep(time.Minute)
+			if err := c.Message.AskToMove(t.Context(), a.ID, enginetest.Jo, nil); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if text := c.Mails(folder, a.ID)["must_move"]; !strings.Contains(text, x.want) {
+				t.Errorf("with the number %q and the address %q, the email is\n%s", x.phone, x.base, text)
+			}
+		})
+	}
+}
