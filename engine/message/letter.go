@@ -150,7 +150,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		ask = fill(words.Text("mail.call.held")+"\n", values)
 	}
 	m.Text = paragraphs(words.letter(to, filled(cmp.Or(own.Text, opening), values)), details,
-		ask, cancelling, fill(words.Text("mail.closing")+"\n", values))
+		ask, cancelling, words.closing(m, values))
 	look := ms.newLook()
 	look.details, look.cancelled = strings.TrimSpace(details), values["link"] == "" && name == mailCancellation
 	if values["when"] != "" {
@@ -163,6 +163,15 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		look.actions = map[string]string{values["link"]: words.Text("mail.action." + invitation)}
 	}
 	m.HTML = look.html(m.Language, m.Subject, m.Text, values["link"], values["video"])
+}
+
+// closing returns the end of an email: how to reach the clinic, and its name. If the clinic has no telephone number, a
+// patient can reply to the email.
+func (w letters) closing(m *notice.Mail, values map[string]string) string {
+	if values["phone"] == "" && m.ReplyTo != "" && m.ReplyTo != m.To {
+		return fill(w.Text("mail.closing.reply")+"\n", values)
+	}
+	return fill(w.Text("mail.closing")+"\n", values)
 }
 
 // lacksLink reports whether a message has no link because its appointment cannot be changed online, or its type cannot

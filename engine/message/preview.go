@@ -32,7 +32,7 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	default:
 		link = base + "/manage#…"
 	}
-	var m notice.Mail
+	m := notice.Mail{ReplyTo: ms.clinic.Schedule().Clinic.Email}
 	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})
 	words := ms.lettersFor(language)
 	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil

@@ -182,7 +182,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	m.Subject = filled(cmp.Or(own.Subject, words.subject(sameDay(s, list, name))), filler)
 	m.Text = paragraphs(words.letter(m.ToName, filled(cmp.Or(own.Text, words.opening(name)), filler)),
 		fill(words.Text("mail.details")+"\n", values), lines.String(), cancelTexts(s, list, name, m.Language),
-		fill(words.Text("mail.closing")+"\n", values))
+		words.closing(m, values))
 	m.HTML = look.html(m.Language, m.Subject, m.Text, links...)
 }
 
