@@ -42,7 +42,8 @@ func TestGroupEmailOffersLinks(t *testing.T) {
 		buttons        int
 	}{
 		"visit": {book: visit, subject: "Your 3 appointments on Wednesday", policy: "\ncheckup: Cancel a day before.",
-			label:  "\n\nTo move all appointments together, or cancel one or all of them: https://book.example.org/manage#",
+			label: "\n\nTo move all appointments together, or cancel one or all of them: " +
+				"https://book.example.org/manage#",
 			action: ">Move or cancel</a>", buttons: 1},
 		"series": {book: series, subject: "Your 4 appointments from Wednesday", policy: "\n\nCancel a day before.",
 			label:  "\nTo change or cancel this appointment: https://book.example.org/manage#",
@@ -114,7 +115,8 @@ func TestVisitReminderCoversAll(t *testing.T) {
 				time.Sleep(time.Until(c.Start.Add(-98 * time.Hour)))
 				_, parts := enginetest.Parts(t, c.Messages(folder, list[0].ID)["reminder"])
 				text := strings.ReplaceAll(parts[0].Text, "\r\n", "\n")
-				for _, want := range []string{x.mail, "Lena Vogt, checkup\n", "Mia Vogt, checkup\n", "Ben Vogt, checkup\n",
+				for _, want := range []string{x.mail, "Lena Vogt, checkup\n", "Mia Vogt, checkup\n",
+					"Ben Vogt, checkup\n",
 					"13:00 to 13:30", "To move all appointments together, or cancel one or all of them: https://"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("the email does not contain %q:\n%s", want, text)

@@ -88,7 +88,8 @@ func TestEmailSaysHowToReachClinic(t *testing.T) {
 			}
 			for name, text := range map[string]string{"one": c.Mails(folder, one.ID)["confirmation"],
 				"several": c.Mails(folder, visit[0].ID)["series_confirmation"], "preview": preview.Text} {
-				if text == "" || !strings.Contains(text, x.want) || x.want == "" && strings.Contains(text, "Questions?") {
+				if text == "" || !strings.Contains(text, x.want) ||
+					x.want == "" && strings.Contains(text, "Questions?") {
 					t.Errorf("%s: the email does not contain %q:\n%s", name, x.want, text)
 				}
 			}

@@ -166,7 +166,7 @@ func TestMustMoveOfVisitOffersLink(t *testing.T) {
 func TestMustMovePromisesCallOnlyWithNumber(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ phone, base, want string }{
-		{"030 12345", "https://book.example.org", "We will call you, or you can choose another time with the link below."},
+		{"030 12345", "https://book.example.org", "We will call you, or you can choose another time with the link"},
 		{"030 12345", "", "We will call you to find another time."},
 		{"", "https://book.example.org", "Please choose another time with the link below, or call us."},
 		{"", "", "Please call us to find another time."},

@@ -48,7 +48,8 @@ func TestWaitlistEmailSaysWhatHappens(t *testing.T) {
 			want []string
 		}{
 			"earlier time": {c.Mails(folder, sooner.ID)["waitlist_joined"], []string{
-				"You keep your appointment until you accept another time.", "To view your entry or leave the list: https:"}},
+				"You keep your appointment until you accept another time.",
+				"To view your entry or leave the list: https:"}},
 			"offer of an earlier time": {c.Mails(folder, openOffer(c, sooner).ID)["waitlist_offer"],
 				[]string{"If you accept it, your appointment will be moved to this time."}},
 			"entry": {c.Mails(folder, entry.ID)["waitlist_joined"], []string{
@@ -64,7 +65,8 @@ func TestWaitlistEmailSaysWhatHappens(t *testing.T) {
 				t.Errorf("%s: the email names a room:\n%s", name, x.text)
 			}
 		}
-		if text := c.Mails(folder, late.ID)["confirmation"]; !strings.Contains(text, "https://video.example/"+late.ID) ||
+		text := c.Mails(folder, late.ID)["confirmation"]
+		if !strings.Contains(text, "https://video.example/"+late.ID) ||
 			strings.Contains(text, "By video or phone") {
 			t.Errorf("the email about the booked appointment:\n%s", text)
 		}
