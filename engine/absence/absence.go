@@ -61,7 +61,10 @@ func (a *Away) block() store.Block {
 // check checks the specialist and the time. Errors: *ValidationError.
 func (ab *Absences) check(a *Away) error {
 	var m record.Mistakes
-	if ab.Clinic.Current().SpecialistByID[a.SpecialistID] == nil {
+	switch s := ab.Clinic.Current(); {
+	case s.IsResource(a.SpecialistID):
+		m.Add("specialistId", "is a room or a device; create a block for it instead")
+	case s.SpecialistByID[a.SpecialistID] == nil:
 		m.Add("specialistId", "no specialist has this id")
 	}
 	switch {

@@ -14,7 +14,9 @@ import (
 
 	"holdfast/engine/absence"
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -402,4 +404,60 @@ func TestPlanKeepsBuffersOutOfAbsence(t *testing.T) {
 			t.Errorf("the new time is %s, want %s", choices[0].Start, want)
 		}
 	})
+}
+
+// TestPlanForRemoteTypeIgnoresPlaces: a colleague at another place can take over a video call at its time, but not an
+// appointment at the clinic, which waits for a later time at its place.
+func TestPlanForRemoteTypeIgnoresPlaces(t *testing.T) {
+	t.Parallel()
+	for name, remote := range map[string]bool{"video": true, "at the clinic": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _ := enginetest.NoticeClinic(t)
+				f := enginetest.ClinicFile(map[string]int{"ada": 2, "ben": 1})
+				f.Clinic.Settings = &clinic.Settings{Places: []clinic.Place{{ID: "north", Name: "North"},
+					{ID: "south", Name: "South"}}}
+				f.AppointmentTypes[0].Remote = remote
+				for i, place := range []string{"north", "south"} {
+					f.Specialists[i].WeeklyHours = slices.Clone(f.Specialists[i].WeeklyHours)
+					for day := range f.Specialists[i].WeeklyHours {
+						f.Specialists[i].WeeklyHours[day].Place = place
+					}
+				}
+				if _, err := c.Clinic.Import(t.Context(), "system", f); err != nil {
+					t.Fatal(err)
+				}
+				r := enginetest.BookingOf(0, "checkup")
+				r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start, "ada", store.SourceStaff, jo
+				c.MustBook(r)
+				away := absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour),
+					End: c.Start.Add(10 * time.Hour)}
+				rows, _, err := c.Absence.Plan(t.Context(), away, false)
+				if err != nil || len(rows) != 1 || len(rows[0].Times) == 0 {
+					t.Fatalf("got %+v, %v; want one row with times", rows, err)
+				}
+				first := rows[0].Times[0]
+				isBen := first.SpecialistID == "ben" && first.Start.Equal(c.Start) && first.Place == ""
+				isAda := first.SpecialistID == "ada" && first.Place == "north"
+				if remote && (!isBen || rows[0].By != store.DisplacedMove) || !remote && !isAda {
+					t.Errorf("got %s with %+v", rows[0].By, first)
+				}
+			})
+		})
+	}
+}
+
+// TestRoomIsNotAbsent: an absence is for people. A room or a device gets a block.
+func TestRoomIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	away := absence.Away{SpecialistID: "room-1", Start: c.Start, End: c.Start.Add(time.Hour)}
+	_, _, err := c.Absence.Plan(t.Context(), away, false)
+	var invalid *record.ValidationError
+	if !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {
+		t.Errorf("planned: got %v, want an error about specialistId", err)
+	}
+	if _, err := c.Absence.Create(t.Context(), absence.Request{Away: away, Actor: jo}); !errors.As(err, &invalid) {
+		t.Errorf("created: got %v, want the same error", err)
+	}
 }

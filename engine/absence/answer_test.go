@@ -538,3 +538,36 @@ func TestUndoAfterOneMoveWasUndone(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswersAreNoWaitlistResults: the answer to a proposal has audit entries of its own, so that the report does not
+// count it among the results of the waiting list.
+func TestAnswersAreNoWaitlistResults(t *testing.T) {
+	t.Parallel()
+	for name, accept := range map[string]bool{"accepted": true, "declined": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, a, _ := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org"}, false, plain)
+				o := proposal(c, a)
+				time.Sleep(time.Minute)
+				var err error
+				if accept {
+					_, err = c.Waitlist.Accept(t.Context(), o.ID, "manage", nil)
+				} else {
+					_, err = c.Waitlist.Decline(t.Context(), o.ID, "manage", nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				month := 30 * 24 * time.Hour
+				counts, err := c.Store.ActionCounts(t.Context(), c.Start.Add(-month), c.Start.Add(month), []string{
+					string(record.ActionWaitlistJoined), string(record.ActionWaitlistOffered),
+					string(record.ActionWaitlistOfferAccepted), string(record.ActionWaitlistOfferDeclined),
+					string(record.ActionWaitlistBooked), "absence.time_" + name,
+				})
+				if err != nil || len(counts) != 1 || counts["absence.time_"+name] != 1 {
+					t.Errorf("got %v, %v; want only the answer", counts, err)
+				}
+			})
+		})
+	}
+}

@@ -113,8 +113,7 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 		Time
 		cost int
 	}
-	t := p.s.Types[a.AppointmentTypeID]
-	place := cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
+	t, place := p.s.Types[a.AppointmentTypeID], p.placeOf(a)
 	var all []candidate
 	for i := range free {
 		slot := &free[i]
@@ -125,7 +124,7 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 			if span := availability.SpanOf(t, id, slot.Start); p.isAway(&span) || p.isTaken(&span, t, slot.Available) {
 				continue
 			}
-			x := Time{id, p.s.PlaceAt(id, slot.Start), slot.Start, slot.End}
+			x := Time{id, p.placeAt(a, id, slot.Start), slot.Start, slot.End}
 			all = append(all, candidate{x, p.cost(a, place, &x)})
 		}
 	}
@@ -135,6 +134,27 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 		best[i] = all[i].Time
 	}
 	return best
+}
+
+// placeOf returns the place of an appointment, or "" if it has none: the clinic has one place, or the type is remote.
+func (p *plan) placeOf(a *store.Appointment) string {
+	if p.isRemote(a) {
+		return ""
+	}
+	return cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
+}
+
+// placeAt returns the place that an appointment would have with a specialist at a time.
+func (p *plan) placeAt(a *store.Appointment, specialistID string, at time.Time) string {
+	if p.isRemote(a) {
+		return ""
+	}
+	return p.s.PlaceAt(specialistID, at)
+}
+
+func (p *plan) isRemote(a *store.Appointment) bool {
+	t := p.s.Types[a.AppointmentTypeID]
+	return t != nil && t.Page.Remote
 }
 
 // isAway reports whether a time or its buffers overlap the absence.
@@ -188,7 +208,7 @@ func (p *plan) treatment(r *Row, canAsk bool) store.DisplacedBy {
 	near := false
 	if len(r.Times) > 0 {
 		x := &r.Times[0]
-		samePlace := x.Place == cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
+		samePlace := x.Place == p.placeOf(a)
 		if samePlace && x.Start.Equal(a.SlotStart) && a.VisitID == "" {
 			return store.DisplacedMove // the patient does not have to do anything
 		}

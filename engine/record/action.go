@@ -7,6 +7,8 @@ type Action string
 // The actions of the audit log.
 const (
 	ActionAbsenceCreated                 Action = "absence.created"
+	ActionAbsenceTimeAccepted            Action = "absence.time_accepted"
+	ActionAbsenceTimeDeclined            Action = "absence.time_declined"
 	ActionAbsenceUndone                  Action = "absence.undone"
 	ActionAPIKeyCreated                  Action = "apikey.created"
 	ActionAPIKeyRevoked                  Action = "apikey.revoked"
@@ -94,6 +96,8 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionAbsenceCreated,
+		ActionAbsenceTimeAccepted,
+		ActionAbsenceTimeDeclined,
 		ActionAbsenceUndone,
 		ActionAPIKeyCreated,
 		ActionAPIKeyRevoked,

@@ -351,8 +351,10 @@ func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.Waitlist
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {
 		return nil, err
 	}
-	if err := auditEntry(ctx, tx, now, actor, record.Action("waitlist."+string(to)), e, to); err != nil {
-		return nil, err
+	if e.AbsenceID == "" || to != store.WaitlistBooked { // there, the accepted offer has its own audit entry
+		if err := auditEntry(ctx, tx, now, actor, record.Action("waitlist."+string(to)), e, to); err != nil {
+			return nil, err
+		}
 	}
 	offers, err := tx.WaitlistOffers(ctx, e.ID)
 	for i := range offers {

@@ -240,7 +240,11 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 		}
 		others = append(others, ended...)
 	}
-	return others, auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferAccepted, o)
+	action := record.ActionWaitlistOfferAccepted
+	if e.AbsenceID != "" {
+		action = record.ActionAbsenceTimeAccepted
+	}
+	return others, auditOffer(ctx, tx, now, actor, action, o)
 }
 
 // repeats is how long the link of an accepted offer still returns the appointment, for a patient who did not receive
@@ -274,19 +278,25 @@ func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor,
 	}
 	now, declined := record.Now(), false
 	err = w.Store.Write(ctx, func(tx store.Tx) error {
-		err := endOffer(ctx, tx, &o, store.OfferDeclined, now)
+		e, err := tx.WaitlistEntry(ctx, o.EntryID)
+		if err != nil {
+			return err
+		}
+		action := record.ActionWaitlistOfferDeclined
+		if e.AbsenceID != "" {
+			action = record.ActionAbsenceTimeDeclined
+		}
+		err = endOffer(ctx, tx, &o, store.OfferDeclined, now)
 		var ended *EndedError
 		if declined = err == nil; errors.As(err, &ended) && ended.As == string(store.OfferDeclined) {
 			err = nil
 		} else if err == nil {
-			err = auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferDeclined, &o)
+			err = auditOffer(ctx, tx, now, actor, action, &o)
 		}
 		if err != nil {
 			return err
 		}
-		if e, err := tx.WaitlistEntry(ctx, o.EntryID); err != nil {
-			return err
-		} else if e.AbsenceID != "" && e.EndedAt.IsZero() {
+		if e.AbsenceID != "" && e.EndedAt.IsZero() {
 			if _, err := w.dropEntry(ctx, tx, &e, store.WaitlistRemoved, actor, now); err != nil {
 				return err
 			}
