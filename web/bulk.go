@@ -296,6 +296,9 @@ func (s *Server) addFree(ctx context.Context, free *nearest, now *clinic.Schedul
 		return err
 	}
 	link := base + "/?type=" + t.ID
+	if place != "" {
+		link += "&place=" + place
+	}
 	for i := range list.Slots {
 		if slot := &list.Slots[i]; slot.Available > 0 {
 			free.add(freeSlot{schedule, link, slot.Start, slot.End, slot.Available})

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -219,5 +220,31 @@ func TestAvailableCountsRoomsOfPlace(t *testing.T) {
 				t.Errorf("listed %d and held %d, want %d", available, held, tt.want)
 			}
 		})
+	}
+}
+
+// TestSmartSlotsLinkToTheirPlace: the booking link of a published slot opens the page at the place of the slot.
+func TestSmartSlotsLinkToTheirPlace(t *testing.T) {
+	t.Parallel()
+	h := twoPlaces(t)
+	linked, places := map[string]string{}, map[string]int{} // the link of each schedule, and the slots at each place
+	for line := range strings.Lines(h.do("GET", "/.well-known/smart-scheduling/slots.ndjson", nil).want(200).raw) {
+		var slot struct {
+			Schedule  struct{ Reference string }
+			Extension []struct{ ValueURL string }
+		}
+		if err := json.Unmarshal([]byte(line), &slot); err != nil {
+			t.Fatal(err)
+		}
+		of, link := slot.Schedule.Reference, slot.Extension[0].ValueURL
+		if other, known := linked[of]; known && other != link {
+			t.Errorf("slots of %s link to %s and to %s", of, other, link)
+		}
+		_, place, _ := strings.Cut(link, "&place=")
+		linked[of] = link
+		places[place]++
+	}
+	if places["north"] == 0 || places["south"] == 0 || places[""] != 0 {
+		t.Errorf("got links to %v, want both places", places)
 	}
 }
