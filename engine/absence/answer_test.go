@@ -233,7 +233,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 				}
 				for _, e := range entries {
 					switch action := record.Action(e.Action); action {
-					case record.ActionWaitlistOfferAccepted, record.ActionWaitlistOfferLapsed:
+					case record.ActionAbsenceTimeAccepted, record.ActionWaitlistOfferLapsed:
 						ends[action]++
 					}
 				}
@@ -243,7 +243,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 						t.Errorf("accepted: got %v, %v, and the appointment is at %v; want %v", answer.SlotStart, refusal,
 							is.SlotStart, o.SlotStart)
 					}
-					if ends[record.ActionWaitlistOfferAccepted] != 1 || len(ends) != 1 || !isToldOfMove {
+					if ends[record.ActionAbsenceTimeAccepted] != 1 || len(ends) != 1 || !isToldOfMove {
 						t.Errorf("the ends are %v, emailed about the move: %t; want one acceptance and the email", ends,
 							isToldOfMove)
 					}
