@@ -81,6 +81,7 @@ type agentSlotsBody struct {
 	Days                json.RawMessage `json:"days"`
 	Count               json.RawMessage `json:"count"`
 	PartOfDay           string          `json:"partOfDay"`
+	Place               string          `json:"place"`
 }
 
 type agentSlotJSON struct {
@@ -92,6 +93,14 @@ type agentSlotJSON struct {
 	ScheduleViewGUID    string `json:"scheduleViewGUID"`
 	ScheduleColumnGUID  string `json:"scheduleColumnGUID"`
 	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
+
+	Place *agentPlaceJSON `json:"place,omitempty"`
+}
+
+// agentPlaceJSON is one of the clinic's places, with its name in the language of the clinic's agents.
+type agentPlaceJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 func agentSlotsOf(list []agent.Slot) []agentSlotJSON {
@@ -99,7 +108,7 @@ func agentSlotsOf(list []agent.Slot) []agentSlotJSON {
 	for i, x := range list {
 		slots[i] = agentSlotJSON{
 			httpTime(x.Start), x.Spoken, x.StartTime, x.Minutes, x.BookingToken, x.ScheduleViewGUID,
-			x.ScheduleColumnGUID, x.AppointmentTypeGUID,
+			x.ScheduleColumnGUID, x.AppointmentTypeGUID, (*agentPlaceJSON)(x.Place),
 		}
 	}
 	return slots
@@ -109,7 +118,7 @@ func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	m := &c.wrong
 	r := agent.SlotsRequest{
 		AppointmentTypeID: b.AppointmentTypeID, AppointmentTypeGUID: b.AppointmentTypeGUID, PartOfDay: b.PartOfDay,
-		Days: m.number("days", b.Days), Count: m.number("count", b.Count),
+		Place: b.Place, Days: m.number("days", b.Days), Count: m.number("count", b.Count),
 	}
 	if b.From != "" {
 		r.From = m.day("from", b.From)

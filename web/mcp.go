@@ -89,15 +89,17 @@ type findIn struct {
 	Days              int    `json:"days,omitempty" jsonschema:"number of days to search, 1 to 31; default 7"`
 	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"part of the day; default any"`
 	Count             int    `json:"count,omitempty" jsonschema:"number of times to return, 1 to 50; default 5"`
+	Place             string `json:"place,omitempty" jsonschema:"id of one of the clinic's places; default any"`
 }
 
 type findOut struct {
-	AppointmentTypes []mcpType `json:"appointmentTypes,omitempty"`
-	Slots            []mcpSlot `json:"slots,omitempty"`
-	Clinic           string    `json:"clinic" jsonschema:"the clinic's name"`
-	Timezone         string    `json:"timezone" jsonschema:"the clinic's time zone; from and spoken use it"`
-	Today            string    `json:"today" jsonschema:"the clinic's date today"`
-	Message          string    `json:"message"`
+	AppointmentTypes []mcpType  `json:"appointmentTypes,omitempty"`
+	Places           []mcpPlace `json:"places,omitempty" jsonschema:"the clinic's places, if it has several"`
+	Slots            []mcpSlot  `json:"slots,omitempty"`
+	Clinic           string     `json:"clinic" jsonschema:"the clinic's name"`
+	Timezone         string     `json:"timezone" jsonschema:"the clinic's time zone; from and spoken use it"`
+	Today            string     `json:"today" jsonschema:"the clinic's date today"`
+	Message          string     `json:"message"`
 }
 
 type mcpType struct {
@@ -111,6 +113,22 @@ type mcpSlot struct {
 	Spoken       string `json:"spoken"`
 	Minutes      int    `json:"minutes"`
 	BookingToken string `json:"bookingToken"`
+
+	Place *agentPlaceJSON `json:"place,omitempty" jsonschema:"where the appointment is; say its name with the time"`
+}
+
+func mcpSlotsOf(list []agent.Slot) (slots []mcpSlot) {
+	for _, x := range list {
+		slots = append(slots, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken,
+			(*agentPlaceJSON)(x.Place)})
+	}
+	return slots
+}
+
+type mcpPlace struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"`
 }
 
 func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
@@ -123,11 +141,14 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID, kind.Name, kind.DurationMinutes})
 			}
 		}
+		for _, p := range t.engine.Agent.Places() {
+			out.Places = append(out.Places, mcpPlace{p.Place.ID, p.Place.Name, p.Address})
+		}
 		out.Message = "Choose an appointment type and call find_slots with its id."
 		return nil, out, nil
 	}
 	r := agent.SlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count,
-		PartOfDay: in.PartOfDay}
+		PartOfDay: in.PartOfDay, Place: in.Place}
 	if in.From != "" {
 		day, err := store.ParseDate(in.From)
 		if err != nil {
@@ -139,9 +160,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 	if err != nil {
 		return nil, out, said(err)
 	}
-	for _, x := range found.Slots {
-		out.Slots = append(out.Slots, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
-	}
+	out.Slots = mcpSlotsOf(found.Slots)
 	out.Message = found.Guidance.VoiceResponse
 	return nil, out, nil
 }
@@ -191,6 +210,10 @@ type bookingOut struct {
 	OperationID   string `json:"operationId,omitempty"`
 	ManageToken   string `json:"manageToken,omitempty" jsonschema:"keep it for booking_status, reschedule and cancel; never read it out"`
 
+	Place      *agentPlaceJSON `json:"place,omitempty" jsonschema:"which of the clinic's places the appointment is at"`
+	Address    string          `json:"address,omitempty" jsonschema:"say it if the caller wants the address"`
+	Directions string          `json:"directions,omitempty" jsonschema:"say it if the caller asks for the way"`
+
 	Alternatives []mcpSlot `json:"alternatives,omitempty"`
 }
 
@@ -220,9 +243,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest,
 		OperationID: booked.OperationID}
 	if booked.Outcome != agent.Confirmed && booked.Outcome != agent.Queued {
 		out.Status = "refused"
-		for _, x := range booked.Alternatives {
-			out.Alternatives = append(out.Alternatives, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
-		}
+		out.Alternatives = mcpSlotsOf(booked.Alternatives)
 		return nil, out, nil
 	}
 	a, err := t.engine.Agent.Booked(ctx, in.BookingToken)
@@ -236,6 +257,10 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest,
 func (t mcpTools) describe(out *bookingOut, a *store.Appointment) {
 	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart),
 		t.engine.Agent.Spoken(a.SlotStart), t.engine.Booking.ManageToken(a)
+	if a.Status == store.Confirmed {
+		at := t.engine.Agent.Where(a)
+		out.Place, out.Address, out.Directions = (*agentPlaceJSON)(at.Place), at.Address, at.Directions
+	}
 }
 
 type statusIn struct {

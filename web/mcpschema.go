@@ -36,7 +36,7 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 		panic(err) // impossible: the types are from this package, and the tests use all of them
 	}
 	for name, p := range s.Properties {
-		if narrow, known := mcpValues[name]; known {
+		if narrow, known := mcpValues[name]; known && p.Properties == nil {
 			narrow(p)
 		}
 	}
@@ -50,6 +50,11 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 			p.Enum = nil
 		}
 	}
+	if p := s.Properties["place"]; p != nil && p.Properties == nil {
+		for _, place := range t.engine.Clinic.Current().Settings.Places {
+			p.Enum = append(p.Enum, place.ID)
+		}
+	}
 	return s
 }
 
@@ -58,6 +63,7 @@ var mcpValues = map[string]func(*jsonschema.Schema){
 	"from":         pattern(`^\d{4}-\d{2}-\d{2}$`),
 	"days":         between(1, agent.MaxAgentDays),
 	"count":        between(1, agent.MaxAgentSlots),
+	"place":        upTo(1, 64),
 	"partOfDay":    oneOf("morning", "afternoon", "any"),
 	"bookingToken": upTo(1, 512),
 	"manageToken":  upTo(1, 512),

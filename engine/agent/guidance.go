@@ -17,6 +17,9 @@ type Guidance struct {
 	RecoverySteps []string `json:"recovery_steps,omitempty"`
 }
 
+// sayPlaces is a step for slots at the clinic's places.
+const sayPlaces = "Say the name of the place with each time."
+
 // The last steps of a call, in this order.
 const (
 	askMore    = "Ask whether the caller needs anything else."

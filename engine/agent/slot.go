@@ -25,6 +25,7 @@ type SlotsRequest struct {
 	Days                int        // 1 to MaxAgentDays; 0 means 7
 	Count               int        // 1 to MaxAgentSlots; 0 means 5
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
+	Place               string     // the id of one of the clinic's places; empty means any
 }
 
 // Limits of a SlotsRequest.
@@ -43,6 +44,7 @@ type Slot struct {
 	ScheduleViewGUID    string // Holdfast's own ids if the upstream has none
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
+	Place               *Place // nil if the appointment is remote or the clinic names no place for this time
 }
 
 // Slots is the response to a SlotsRequest.
@@ -72,7 +74,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 				Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
 		}
 	} else {
-		found, err = ag.ownOffers(ctx, t, &r)
+		found, err = ag.ownOffers(ctx, s, t, &r)
 	}
 	if err != nil {
 		return Slots{}, err
@@ -90,7 +92,13 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 		if err != nil {
 			return Slots{}, err
 		}
+		if o.place != "" && !t.Page.Remote {
+			slot.Place = ag.placeNamed(s, o.place)
+		}
 		answer.Slots = append(answer.Slots, slot)
+	}
+	if slices.ContainsFunc(answer.Slots, func(x Slot) bool { return x.Place != nil }) {
+		answer.Guidance.Chain = slices.Insert(answer.Guidance.Chain, 1, sayPlaces)
 	}
 	if len(answer.Slots) == 0 {
 		answer.Guidance = ag.guide(sayNoSlots, time.Time{})
@@ -125,6 +133,9 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 	if r.Count < 1 || r.Count > MaxAgentSlots {
 		m.Add("count", "must be 1 to %d", MaxAgentSlots)
 	}
+	if r.Place != "" && s.Place(r.Place) == nil {
+		m.Add("place", "must be the id of one of the clinic's places, or left out")
+	}
 	switch r.PartOfDay = strings.ToLower(r.PartOfDay); r.PartOfDay {
 	case "", "morning", "afternoon":
 	case "any":
@@ -152,12 +163,14 @@ type offer struct {
 	start        time.Time
 	minutes      int
 	specialistID string
+	place        string // where the specialist works then; empty if the clinic does not say
 }
 
 // ownOffers lists the slots that visitors can book, each with the specialist who would be assigned.
-func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
-	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
-		From: r.From, To: r.From.AddDays(r.Days)})
+func (ag *Agent) ownOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
+	r *SlotsRequest) ([]offer, error) {
+	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, Place: r.Place,
+		From: r.From, To: r.From.AddDays(r.Days), Schedule: s})
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +180,7 @@ func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *Slo
 			continue
 		}
 		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok {
-			found = append(found, offer{slot.Start, t.DurationMinutes, id})
+			found = append(found, offer{slot.Start, t.DurationMinutes, id, s.PlaceAt(id, slot.Start)})
 		}
 	}
 	return found, nil
@@ -210,7 +223,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	sn, err := ag.booking.Snapshot(ctx, booking.Question{
 		Schedule: s, Types: []*store.AppointmentType{&longest}, Specialists: ids,
 		From: question.From.Add(-24 * time.Hour), To: question.To.Add(24 * time.Hour),
-		Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true},
+		Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true, Place: r.Place},
 	})
 	if err != nil {
 		return nil, err
@@ -226,7 +239,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 			longer := *t
 			longer.DurationMinutes = minutes
 			if _, refusal := sn.Offer(&longer, id, o.From); refusal.Reason == "" {
-				found = append(found, offer{o.From, minutes, id})
+				found = append(found, offer{o.From, minutes, id, s.PlaceAt(id, o.From)})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,18 +29,66 @@ func (ag *Agent) say(of string, pairs ...string) string {
 	return ag.language().Fill("agent."+of, pairs...)
 }
 
-// agentTexts returns the clinic's texts, with defaults for the empty ones.
-func (ag *Agent) agentTexts() clinic.AgentTexts {
+// oneLine returns a text of the clinic's as one line for a sentence.
+func oneLine(text string) string { return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ") }
+
+// Location is where an appointment takes place, in texts to say aloud. Its fields are empty for a remote appointment.
+type Location struct {
+	Place      *Place // nil unless the appointment is at one of the clinic's places
+	Address    string
+	Directions string
+}
+
+// Place is one of the clinic's places as an agent names it.
+type Place struct{ ID, Name string }
+
+// placeNamed returns a place with its name in the language of the clinic's agents, or nil if the id is unknown.
+func (ag *Agent) placeNamed(s *clinic.Schedule, id string) *Place {
+	p := s.Place(id)
+	if p == nil {
+		return nil
+	}
+	return &Place{p.ID, oneLine(p.NameIn(ag.language().Tag))}
+}
+
+// Places lists the clinic's places.
+func (ag *Agent) Places() (all []Location) {
 	s := ag.clinic.Current()
-	t := s.Settings.AgentTexts
-	oneLine := func(text string) string { return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ") }
-	if t.Place == "" {
-		t.Place = oneLine(s.Clinic.Name)
+	for i := range s.Settings.Places {
+		all = append(all, ag.Where(&store.Appointment{Place: s.Settings.Places[i].ID}))
 	}
-	if t.Address == "" {
-		t.Address = oneLine(s.Clinic.Address)
+	return all
+}
+
+// Where returns the location of an appointment. The clinic's own texts for agents apply to the clinic's address, and
+// therefore not to a place with another address.
+func (ag *Agent) Where(a *store.Appointment) Location {
+	s := ag.clinic.Current()
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+		return Location{}
 	}
-	return t
+	texts := s.Settings.AgentTexts
+	at := Location{Place: ag.placeNamed(s, a.Place), Address: texts.Address, Directions: texts.Directions}
+	switch p := s.Place(a.Place); {
+	case p != nil && p.Address != "":
+		at.Address, at.Directions = oneLine(s.Where(a, ag.language().Tag)), ""
+	case p != nil && texts.Address != "":
+		at.Address = at.Place.Name + ", " + texts.Address
+	case texts.Address == "":
+		at.Address = oneLine(s.Where(a, ag.language().Tag))
+	}
+	return at
+}
+
+// placeOf returns what follows "at" in a confirmation: the clinic's name, and the name of the place if the appointment
+// is at one of the clinic's places.
+func (ag *Agent) placeOf(at *Location) string {
+	s := ag.clinic.Current()
+	name := cmp.Or(s.Settings.AgentTexts.Place, oneLine(s.Clinic.Name))
+	if at.Place == nil {
+		return name
+	}
+	return strings.TrimPrefix(name+", "+at.Place.Name, ", ")
 }
 
 // theChild is the placeholder in a confirmation that the agent replaces with the name it sent as childName.
@@ -51,7 +100,7 @@ const theChild = "{childName}"
 // the caller needs anything else, and before the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
-	t := ag.agentTexts()
+	t, where := ag.clinic.Current().Settings.AgentTexts, ag.Where(a)
 	child := outbound.ChildOf(a.Patient.Notes) != ""
 	var chain []string
 	say, facts := voiceBooked, "the date and time"
@@ -60,9 +109,9 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 		chain = append(chain, "Say the childName of your own request in place of "+theChild+".")
 	}
 	at := ""
-	if t.Place != "" {
-		at = ag.say(voiceAt, "place", t.Place)
-		facts += ", and the place: " + strconv.Quote(t.Place)
+	if place := ag.placeOf(&where); place != "" {
+		at = ag.say(voiceAt, "place", place)
+		facts += ", and the place: " + strconv.Quote(place)
 	}
 	chain = append(chain, "Tell the caller "+facts+".")
 	sentences := []string{ag.say(say, "at", at, "date", ag.Spoken(a.SlotStart))}
@@ -77,12 +126,12 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	if t.Closing != "" {
 		sentences = append(sentences, t.Closing)
 	}
-	if t.Address != "" {
+	if where.Address != "" {
 		sentences = append(sentences, ag.say(voiceAddress))
-		chain = append(chain, "If the caller wants the address, say: "+strconv.Quote(t.Address))
+		chain = append(chain, "If the caller wants the address, say: "+strconv.Quote(where.Address))
 	}
-	if t.Directions != "" {
-		chain = append(chain, "If the caller asks for the way, say: "+strconv.Quote(t.Directions))
+	if where.Directions != "" {
+		chain = append(chain, "If the caller asks for the way, say: "+strconv.Quote(where.Directions))
 	}
 	g.Chain = append(chain, g.Chain[1:]...) // the facts replace the first step from the table
 	g.VoiceResponse = strings.Join(sentences, " ")
@@ -105,18 +154,23 @@ func (ag *Agent) StateSentence(a *store.Appointment) string {
 		of = sayReview
 	default:
 		at := ""
-		if t := ag.agentTexts(); t.Place != "" {
-			at = ag.say(voiceAt, "place", t.Place)
+		where := ag.Where(a)
+		if place := ag.placeOf(&where); place != "" {
+			at = ag.say(voiceAt, "place", place)
 		}
 		return ag.say(voiceBooked, "at", at, "date", ag.Spoken(a.SlotStart))
 	}
 	return ag.guide(of, a.SlotStart).VoiceResponse
 }
 
-// MovedSentence returns the sentence to say aloud after a move, in the language of the clinic's
-// agents.
+// MovedSentence returns the text to say aloud after a move, in the language of the clinic's agents. If the appointment
+// is at one of the clinic's places, the text names it, because a move can change it.
 func (ag *Agent) MovedSentence(a *store.Appointment) string {
-	return ag.say(voiceMoved, "date", ag.Spoken(a.SlotStart))
+	moved := ag.say(voiceMoved, "date", ag.Spoken(a.SlotStart))
+	if where := ag.Where(a); where.Place != nil {
+		moved += " " + ag.say(voicePlace, "place", where.Place.Name)
+	}
+	return moved
 }
 
 // isMinor reports whether a person with this date of birth is younger than 18 on the day.
@@ -134,4 +188,5 @@ const (
 	voiceAddress     = "address"
 	voiceThatTime    = "that_time"
 	voiceMoved       = "moved"
+	voicePlace       = "place"
 )

@@ -24,6 +24,10 @@ type Place struct {
 	Address string            `json:"address,omitempty"`
 }
 
+// NameIn returns the name of the place in a language. If it has no name in that language, NameIn returns its default
+// name.
+func (p *Place) NameIn(language string) string { return cmp.Or(p.Names[language], p.Name) }
+
 // Place returns one of the clinic's places, or nil if the id is unknown.
 func (s *Schedule) Place(id string) *Place {
 	i := slices.IndexFunc(s.Settings.Places, func(p Place) bool { return p.ID == id })
@@ -104,7 +108,7 @@ func (s *Schedule) Where(a *store.Appointment, language string) string {
 	if p == nil {
 		return s.Clinic.Address
 	}
-	return strings.TrimSuffix(cmp.Or(p.Names[language], p.Name)+", "+cmp.Or(p.Address, s.Clinic.Address), ", ")
+	return strings.TrimSuffix(p.NameIn(language)+", "+cmp.Or(p.Address, s.Clinic.Address), ", ")
 }
 
 // checkPlaces trims and checks the places in the settings.
