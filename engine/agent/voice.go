@@ -30,7 +30,9 @@ func (ag *Agent) say(of string, pairs ...string) string {
 }
 
 // oneLine returns a text of the clinic's as one line for a sentence.
-func oneLine(text string) string { return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ") }
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ")
+}
 
 // Location is where an appointment takes place, in texts to say aloud. Its fields are empty for a remote appointment.
 type Location struct {
