@@ -53,6 +53,53 @@ func TestPatientChoosesPlace(t *testing.T) {
 	}
 }
 
+// atBothPlaces does the same as atTwoPlaces, with one difference: Dr Brandt works in the south from 12:00 on.
+func atBothPlaces(f *clinic.File) {
+	atTwoPlaces(f)
+	var hours []clinic.HoursEntry
+	for _, h := range f.Specialists[0].WeeklyHours {
+		morning, afternoon := h, h
+		morning.End, afternoon.Start, afternoon.Place = 12*60, 12*60, "south"
+		hours = append(hours, morning, afternoon)
+	}
+	f.Specialists[0].WeeklyHours = hours
+}
+
+// TestPatientMovesBetweenPlaces: the page of an appointment lists the times at its place. The patient can choose the
+// other place, and reads both places before the move.
+func TestPatientMovesBetweenPlaces(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atBothPlaces)
+	link := h.stranger("08:30")
+	p := h.tab(t)
+	p.open(link)
+	p.booked()
+	p.says("North")
+	p.click(".row + .row .btn")
+	p.live()
+	p.there("input[name=place][value=north]:checked")
+	p.day(h.date)
+	p.shows(h.at("11:30"), "free")
+	if ask[bool](p, `Boolean(document.querySelector('`+chip(h.at("12:00"))+`'))`) {
+		t.Error("the times at the place of the appointment include one at the other place")
+	}
+	p.shot("place-change")
+	p.accessible("choosing a new time at a place")
+	p.click("input[name=place][value=south]")
+	p.shows(h.at("12:00"), "free") // on the day that was shown before
+	p.take(h.at("16:30"))
+	p.until(`/North/.test(document.querySelector('.move').innerText)`)
+	p.until(`/South/.test(document.querySelector('.hold').innerText)`)
+	p.shot("place-change-confirm")
+	p.accessible("confirming a new time at another place")
+	p.click(".actions .primary")
+	p.says("Your appointment was moved.")
+	p.says("Quay 2")
+	if a := h.one(t); a["slotStartDate"] != h.at("16:30") || a["place"] != "south" {
+		t.Errorf("the database has %v", a)
+	}
+}
+
 // TestOwnerAddsPlace: an owner adds a place and assigns it in the hours.
 func TestOwnerAddsPlace(t *testing.T) {
 	t.Parallel()

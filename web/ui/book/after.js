@@ -1,15 +1,20 @@
-// The parts that the page of an appointment loads when it needs them: links that add the appointment to a web calendar,
-// the people of a group visit, and a new time that the clinic proposes.
+// The parts that the page of an appointment loads when it needs them: the choice of a new time, links that add the
+// appointment to a web calendar, the people of a group visit, and a new time that the clinic proposes.
 import { html } from '../lib/html.js'
 import { boot, nameOf, typeOf } from '../lib/boot.js'
 import { post } from '../lib/api.js'
-import { t } from '../lib/i18n.js'
+import { need, t } from '../lib/i18n.js'
 import { words as rich } from '../lib/notice.js'
 import { range } from '../lib/time.js'
 import { Name } from './shell.js'
 
+export { Change } from '../manage/change.js'
 export { Proposed } from '../manage/proposed.js'
 export { Recall } from '../manage/recall.js'
+
+// Places lets the patient choose the place of the new time. It is missing if the clinic has only one place.
+export const Places =
+  boot.places.length > 1 && (await Promise.all([import('./choose.js'), need('choose')]))[0].Places
 
 // short writes an instant like 20261123T090000Z.
 const short = at => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')

@@ -75,45 +75,55 @@ const Option = ({ name, value, checked, input, children }) => html`
   </label>
 `
 
+const placesOf = people => boot.places.filter(x => people.some(p => p.places?.includes(x.id)))
+
+// Places lets the patient choose one of the places where the specialists work, if there are several.
+export function Places({ people, place, setPlace, heading = 'h3' }) {
+  const places = placesOf(people)
+  const several = places.length > 1
+  useEffect(() => {
+    if (place && !(several && places.some(x => x.id === place))) setPlace('')
+  }, [place, people.length])
+  return (
+    several &&
+    html`
+      <fieldset class="who">
+        <legend><${heading}>${t('where.title')}</${heading}></legend>
+        <div class="list">
+          ${[{ id: '', name: t('where.any') }, ...places].map(
+            x => html`
+              <${Option} key=${x.id} name="place" value=${x.id} checked=${x.id === place} input=${setPlace}>
+                <span>
+                  <${Name} of=${x.name} />
+                  ${
+                    x.address &&
+                    html`
+                      <span class="muted line"><bdi>${x.address}</bdi></span>
+                    `
+                  }
+                </span>
+              </${Option}>
+            `,
+          )}
+        </div>
+      </fieldset>
+    `
+  )
+}
+
 // Who lets the patient choose a specialist. If the type's specialists work at several places, the patient first chooses
 // a place.
 function Who({ people, who, setWho, place, setPlace }) {
   const [query, search] = useState('')
-  const places = boot.places.filter(x => people.some(p => p.places?.includes(x.id)))
-  const there = place && places.length > 1 ? people.filter(p => p.places?.includes(place)) : people
+  const there = place && placesOf(people).length > 1 ? people.filter(p => p.places?.includes(place)) : people
   const words = wordsOf(query),
     long = there.length >= many
   const shown = long ? there.filter(p => p.id === who || finds(words, p.name, p.line)) : there
   useEffect(() => {
-    if (place && !places.some(x => x.id === place)) setPlace('')
-    else if (who && !there.some(p => p.id === who)) setWho('')
+    if (who && !there.some(p => p.id === who)) setWho('')
   }, [place, who, people.length])
   return html`
-    ${
-      places.length > 1 &&
-      html`
-        <fieldset class="who">
-          <legend><h3>${t('where.title')}</h3></legend>
-          <div class="list">
-            ${[{ id: '', name: t('where.any') }, ...places].map(
-              x => html`
-                <${Option} key=${x.id} name="place" value=${x.id} checked=${x.id === place} input=${setPlace}>
-                  <span>
-                    <${Name} of=${x.name} />
-                    ${
-                      x.address &&
-                      html`
-                        <span class="muted line"><bdi>${x.address}</bdi></span>
-                      `
-                    }
-                  </span>
-                </${Option}>
-              `,
-            )}
-          </div>
-        </fieldset>
-      `
-    }
+    <${Places} people=${people} place=${place} setPlace=${setPlace} />
     ${
       there.length > 1 &&
       html`

@@ -1,13 +1,17 @@
 // A card with the held time, its countdown and the messages about the hold: the warning before it expires, and whether
 // it was extended, claimed again or has expired.
 import { html, useEffect, useRef } from '../lib/html.js'
-import { nameOf } from '../lib/boot.js'
+import { boot, nameOf } from '../lib/boot.js'
 import { Notice } from '../lib/notice.js'
 import { maxKeeps } from '../lib/hold.js'
 import { say } from '../lib/say.js'
 import { t } from '../lib/i18n.js'
 import { countdown, foreignZone, range, time, write } from '../lib/time.js'
 import { Name } from './shell.js'
+
+// placeName returns the name of the place of an appointment, if the clinic has several places and the patient comes to
+// one of them.
+export const placeName = (type, id) => boot.places[1] && !type.remote && boot.places.find(x => x.id === id)?.name
 
 export function HoldCard({ hold, type, keep, reclaim }) {
   const last = useRef()
@@ -55,6 +59,12 @@ export function HoldCard({ hold, type, keep, reclaim }) {
           html`
             <span class="sep">·</span>
             <${Name} of=${nameOf(hold.specialistId)} />
+          `
+        }${
+          placeName(type, hold.place) &&
+          html`
+            <span class="sep">·</span>
+            <${Name} of=${placeName(type, hold.place)} />
           `
         }${
           zone &&

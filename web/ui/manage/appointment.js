@@ -15,7 +15,6 @@ import { range, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Cancel } from './cancel.js'
-import { Change } from './change.js'
 import { CopyLink } from './copylink.js'
 import { Leaf, Ticket, Zone } from './ticket.js'
 
@@ -352,6 +351,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const go = to => {
     setProblem(null)
     setNews(false)
+    if (!below) after().then(setBelow, () => {})
     history.pushState({ view: to }, '')
     setView(to)
   }
@@ -486,12 +486,13 @@ export function Manage({ link: first, appointment, url: given }) {
                 }}
               />
             `
-          : view === 'change' && open && known
+          : view === 'change' && open && known && below
             ? html`
-                <${Change}
+                <${below.Change}
                   a=${shown}
                   type=${known}
                   token=${link.token}
+                  Places=${!a.visitId && !known.remote && below.Places}
                   back=${() => history.back()}
                   fail=${fail}
                   done=${change}

@@ -1,7 +1,7 @@
 // Choosing a new time for an appointment, with the same days and times as booking. The server holds the new time
 // until the patient confirms it. Until then, the patient keeps the old time.
-import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { nameOf } from '../lib/boot.js'
+import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
+import { nameOf, servingOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { renew } from '../lib/renew.js'
@@ -14,25 +14,25 @@ import { words as rich } from '../lib/notice.js'
 import { createCalendar } from '../book/calendar.js'
 import { Days } from '../book/days.js'
 import { Times, timesOf } from '../book/times.js'
-import { HoldCard } from '../book/held.js'
+import { HoldCard, placeName } from '../book/held.js'
 import { Lost } from '../book/lost.js'
 import { LinkNotice } from '../book/problem.js'
 import { Eyebrow, Name } from '../book/shell.js'
 
-// send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back().
-export function Change({ a, type, token, back, done, fail, send, sign }) {
-  const kept = useRef()
-  if (!kept.current) {
-    const hold = createHold(token)
-    kept.current = {
-      hold,
-      calendar: createCalendar({ type, moving: { token, ...a }, hear: hold.heard, reached: hold.reached }),
-    }
-  }
-  const { hold, calendar } = kept.current
+// send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back(). Places is the choice of
+// a place, if the patient has one: the view first lists the times at the place of the appointment.
+export function Change({ a, type, token, back, done, fail, send, sign, Places }) {
+  const [place, setPlace] = useState((Places && a.place) || '')
+  const hold = useMemo(() => createHold(token), [])
+  const calendar = useMemo(
+    () => createCalendar({ type, place, moving: { token, ...a }, hear: hold.heard, reached: hold.reached }),
+    [place],
+  )
   const h = useStore(hold.store),
     s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
+  const day = useRef('') // the shown day, which stays when the patient chooses another place
+  day.current = s.day || day.current
   const away = useRef(false) // true while a move is being sent, and after the view has closed
   const again = problem => renew(hold.release, () => !away.current, problem)
   const refused = async problem => {
@@ -43,14 +43,17 @@ export function Change({ a, type, token, back, done, fail, send, sign }) {
     calendar.store.subscribe(({ problem }, was) => {
       if (problem && problem !== was.problem) again(problem)
     })
-    calendar.start(dateOf(a.slotStartDate))
-    return () => {
+    calendar.start(day.current || dateOf(a.slotStartDate))
+    return calendar.stop
+  }, [calendar])
+  useEffect(
+    () => () => {
       away.current = true
-      calendar.stop()
       hold.release()
       hold.stop()
-    }
-  }, [])
+    },
+    [],
+  )
   useEffect(() => sign(s.link), [s.link])
 
   const held = isHeld(h) || h.phase === 'lapsed' || h.phase === 'reclaiming'
@@ -59,7 +62,7 @@ export function Change({ a, type, token, back, done, fail, send, sign }) {
   const can = chosen?.status === 'free'
   const busy = h.phase === 'claiming'
   const claim = async slot => {
-    const now = await hold.claim({ typeId: type.id, specialistId: '', start: slot.start, end: slot.end })
+    const now = await hold.claim({ typeId: type.id, specialistId: '', place, start: slot.start, end: slot.end })
     if (now.phase === 'idle' && now.problem) await refused(now.problem)
   }
   const move = async e => {
@@ -99,6 +102,13 @@ export function Change({ a, type, token, back, done, fail, send, sign }) {
               <${Name} of=${nameOf(a.specialistId)} />
             `
           }
+          ${
+            placeName(type, a.place) &&
+            html`
+              ,${' '}
+              <${Name} of=${placeName(type, a.place)} />
+            `
+          }
         </dd>
       </dl>
       <h2>${t('manage.change.to')}</h2>
@@ -131,6 +141,12 @@ export function Change({ a, type, token, back, done, fail, send, sign }) {
       }}
       novalidate
     >
+      ${
+        Places &&
+        html`
+          <${Places} people=${servingOf(type)} place=${place} setPlace=${setPlace} heading="h2" />
+        `
+      }
       <${Days} calendar=${calendar} />
       <${Times} calendar=${calendar} />
       ${
