@@ -278,6 +278,10 @@ func (s *Server) getAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
+	others, err := s.othersInSeries(c, &a)
+	if err != nil {
+		return err
+	}
 	proposed, err := s.proposed(c, &a)
 	if err != nil {
 		return err
@@ -288,7 +292,7 @@ func (s *Server) getAppointment(c *call) error {
 	}
 	answer := managedJSON{
 		s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, people,
-		s.proposalOf(proposed),
+		s.proposalOf(proposed), others,
 	}
 	if err := c.json(http.StatusOK, answer); err != nil {
 		return err
@@ -308,6 +312,31 @@ type managedJSON struct {
 	// the number of people in the visit, including those with other contact details
 	VisitPeople int           `json:"visitPeople,omitempty"`
 	Proposal    *proposalJSON `json:"proposal,omitempty"` // a new time proposed because the specialist is away
+	// the other confirmed appointments of the series that are not over and have the same contact details, by start
+	Series []seriesTimeJSON `json:"series,omitempty"`
+}
+
+// seriesTimeJSON is another appointment of a series. It contains no id: a manage link does not open it.
+type seriesTimeJSON struct {
+	SlotStartDate string `json:"slotStartDate"`
+	SlotEndDate   string `json:"slotEndDate"`
+}
+
+// othersInSeries lists the coming times of the series that an appointment belongs to, for the same patient. A text
+// message about a series names only the first time, and its link opens only that appointment.
+func (s *Server) othersInSeries(c *call, a *store.Appointment) (times []seriesTimeJSON, err error) {
+	if a.SeriesID == "" {
+		return nil, nil
+	}
+	list, err := s.engine.Group.Series.Of(c.ctx(), a.ID)
+	now := time.Now()
+	for _, x := range list {
+		if x.ID != a.ID && x.Status == store.Confirmed && x.SlotEnd.After(now) &&
+			booking.SameContact(&x.Patient, &a.Patient) {
+			times = append(times, seriesTimeJSON{httpTime(x.SlotStart), httpTime(x.SlotEnd)})
+		}
+	}
+	return times, err
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {

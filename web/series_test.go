@@ -92,3 +92,28 @@ func TestDeskUndoesSeries(t *testing.T) {
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).want(201)
 	h.do("POST", path+"/series/undo", nil, reception).problem(409, "slot_taken").field("times[1]")
 }
+
+// TestSeriesLinkListsOtherDates: the link of one appointment lists the other dates of the patient's series. It leaves
+// out cancelled ones, and those for which the desk has entered other contact details.
+func TestSeriesLinkListsOtherDates(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var times []any
+	for day := range 4 {
+		times = append(times, map[string]any{"slotStartDate": h.at(day * 24 * 60), "specialistId": "ada"})
+	}
+	series := linksOf(h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1),
+		"times": times}, asAdmin).want(201))
+	h.do("POST", series[1].path+"/cancel", map[string]any{}, asAdmin).want(200)
+	other := patient(1)
+	other["email"] = "another@example.org"
+	h.do("PATCH", series[2].path, map[string]any{"patient": other}, asAdmin).want(200)
+	managed := h.do("GET", "/v1/appointments/managed", nil, series[0].link).want(200)
+	list, _ := managed.get("series").([]any)
+	if len(list) != 1 || list[0].(map[string]any)["slotStartDate"] != h.at(3*24*60) {
+		t.Errorf("got %s, want only the last date", managed.raw)
+	}
+	if desk := h.do("GET", series[0].path, nil, asAdmin).want(200); desk.get("series") != nil {
+		t.Errorf("without a link: got %s", desk.raw)
+	}
+}

@@ -1,11 +1,12 @@
 // The parts that the page of an appointment loads when it needs them: the choice of a new time, links that add the
-// appointment to a web calendar, the people of a group visit, and a new time that the clinic proposes.
+// appointment to a web calendar, the people of a group visit, the other times of a series, and a new time that the
+// clinic proposes.
 import { html } from '../lib/html.js'
 import { boot, nameOf, typeOf } from '../lib/boot.js'
 import { post } from '../lib/api.js'
 import { need, t } from '../lib/i18n.js'
 import { words as rich } from '../lib/notice.js'
-import { range } from '../lib/time.js'
+import { range, write } from '../lib/time.js'
 import { Name } from './shell.js'
 
 export { Change } from '../manage/change.js'
@@ -113,6 +114,23 @@ export const People = ({ visit }) => html`
       ${visit.list.map(
         x => html`
           <li key=${x.appointmentId}><${Person} x=${x} /></li>
+        `,
+      )}
+    </ul>
+  </section>
+`
+
+// Series lists the other times of the patient's series. The link of one appointment does not open the others.
+export const Series = ({ list }) => html`
+  <section class="visit" aria-labelledby="series">
+    <h2 id="series">${t('after.series')}</h2>
+    <ul>
+      ${list.map(
+        x => html`
+          <li key=${x.slotStartDate}>
+            ${write('longDay', x.slotStartDate)},${' '}
+            <b class="nowrap">${range(x.slotStartDate, x.slotEndDate)}</b>
+          </li>
         `,
       )}
     </ul>

@@ -76,6 +76,7 @@ function Overview({
   proposed,
   list,
   visit,
+  series,
   below,
   a,
   type,
@@ -152,6 +153,12 @@ function Overview({
           visit &&
           html`
             <${below.People} visit=${visit} />
+          `
+        }
+        ${
+          series &&
+          html`
+            <${below.Series} list=${series} />
           `
         }
         ${
@@ -286,6 +293,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [mailed, setMailed] = useState('')
   const [proposal, setProposal] = useState(null)
   const [visit, setVisit] = useState(null)
+  const [series, setSeries] = useState(null)
   const [below, setBelow] = useState(null)
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null),
@@ -299,8 +307,17 @@ export function Manage({ link: first, appointment, url: given }) {
   const load = async () => {
     setProblem(null)
     try {
-      const { appointment, emailSent, names, proposal, visit, visitPeople: n } = await get(path(link), null, auth(link))
-      if (n || proposal) setBelow(await after())
+      const {
+        appointment,
+        emailSent,
+        names,
+        proposal,
+        visit,
+        visitPeople: n,
+        series,
+      } = await get(path(link), null, auth(link))
+      if (n || proposal || series) setBelow(await after())
+      setSeries(series)
       setProposal(proposal || null)
       setVisit(n ? { list: visit, n } : null)
       boot.names = names
@@ -550,6 +567,7 @@ export function Manage({ link: first, appointment, url: given }) {
                   }
                   list=${list}
                   visit=${visit}
+                  series=${series}
                   below=${below}
                   a=${shown}
                   type=${known}
