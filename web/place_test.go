@@ -158,6 +158,51 @@ func TestPlacesAreValidated(t *testing.T) {
 	}
 }
 
+// TestPlaceWithComingAppointmentsStays: a place without hours cannot be removed while patients are booked there, neither
+// in the settings nor by an import.
+func TestPlaceWithComingAppointmentsStays(t *testing.T) {
+	h := twoPlaces(t)
+	places := func(ids ...string) map[string]any {
+		list := []any{}
+		for _, id := range ids {
+			list = append(list, map[string]any{"id": id, "name": "Place " + id})
+		}
+		return map[string]any{"places": list}
+	}
+	h.do("PATCH", "/v1/settings", places("north", "south", "east"), asAdmin).want(200)
+	override := h.do("POST", "/v1/specialists/bea/overrides", map[string]any{"date": h.day(0),
+		"hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "east"}}}, asAdmin).want(201)
+	var ids []string
+	for n, minutes := range []int{0, 30} {
+		made := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(minutes), "clientId": client(n),
+			"place": "east", "patient": patient(n)}).want(201)
+		ids = append(ids, made.text("appointment", "id"))
+	}
+	h.do("DELETE", "/v1/overrides/"+override.text("override", "id"), nil, asAdmin).want(200)
+	file := h.do("GET", "/v1/export", nil, asAdmin).want(200)
+	file.get("clinic", "settings").(map[string]any)["places"] = places("north", "south")["places"]
+
+	refused := func(want string) {
+		t.Helper()
+		for path, send := range map[string]func() *reply{
+			"settings": func() *reply { return h.do("PATCH", "/v1/settings", places("north", "south"), asAdmin) },
+			"import":   func() *reply { return h.do("POST", "/v1/import", file.body, asAdmin) },
+		} {
+			got := send().problem(422, "validation_failed")
+			got.field("places")
+			if !strings.Contains(got.raw, want) {
+				t.Errorf("%s: got %s, want %q in it", path, got.raw, want)
+			}
+		}
+	}
+	refused("2 coming appointments are at \\\"Place east\\\"")
+	h.do("POST", "/v1/appointments/"+ids[0]+"/cancel", map[string]any{}, asAdmin).want(200)
+	refused("1 coming appointment is at")
+	h.do("PATCH", "/v1/settings", places("south", "north", "east"), asAdmin).want(200) // another order removes nothing
+	h.do("POST", "/v1/appointments/"+ids[1]+"/cancel", map[string]any{}, asAdmin).want(200)
+	h.do("PATCH", "/v1/settings", places("north", "south"), asAdmin).want(200)
+}
+
 // TestOfferNamesSpecialistsPlace: a waiting-list offer names the place where the specialist works at that time.
 func TestOfferNamesSpecialistsPlace(t *testing.T) {
 	h := twoPlaces(t)

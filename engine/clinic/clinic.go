@@ -124,6 +124,9 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 		var m record.Mistakes
 		checkSettings(&m, &after, &before)
 		after.checkUse(&m, s)
+		if err := checkVisited(ctx, &m, tx, s, after.Places); err != nil {
+			return err
+		}
 		if err := m.Err(); err != nil {
 			return err
 		}

@@ -59,6 +59,13 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 		if err != nil {
 			return err
 		}
+		var m record.Mistakes
+		if err := checkVisited(ctx, &m, tx, s, rows.places); err != nil {
+			return err
+		}
+		if err := m.Err(); err != nil {
+			return err
+		}
 		c.specialists = rows.specialists
 		for i := range rows.specialists { // a file has no calendar feeds, so importing it leaves them unchanged
 			rows.specialists[i].Page.Feed = store.CalendarFeed{}

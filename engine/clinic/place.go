@@ -2,6 +2,7 @@ package clinic
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -133,6 +134,47 @@ func placesOf(s *store.Schedule) []Place {
 		return nil
 	}
 	return settings.Places
+}
+
+// checkVisited refuses a change that removes a place to which patients with confirmed appointments are still to come. s
+// is the stored schedule, and after are the places after the change. Requests and offers have the place of the hours,
+// which checkUse protects.
+func checkVisited(ctx context.Context, m *record.Mistakes, r store.AppointmentReader, s *store.Schedule,
+	after []Place) error {
+	removed := slices.DeleteFunc(placesOf(s), func(p Place) bool {
+		return slices.ContainsFunc(after, func(x Place) bool { return x.ID == p.ID })
+	})
+	if len(removed) == 0 {
+		return nil
+	}
+	remote := make(map[string]bool) // by type
+	for i := range s.AppointmentTypes {
+		remote[s.AppointmentTypes[i].ID] = s.AppointmentTypes[i].Page.Remote
+	}
+	count := make(map[string]int)
+	f := store.AppointmentFilter{Status: store.Confirmed, From: record.Now(), Limit: 500}
+	for more := true; more; more = f.Cursor != "" {
+		list, next, err := r.Appointments(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if !remote[list[i].AppointmentTypeID] {
+				count[list[i].Place]++
+			}
+		}
+		f.Cursor = next
+	}
+	for _, p := range removed {
+		switch n := count[p.ID]; n {
+		case 0:
+		case 1:
+			m.Add("places", "1 coming appointment is at %q; move or cancel it first", p.Name)
+		default:
+			m.Add("places", "%d coming appointments are at %q; move or cancel them first", n, p.Name)
+		}
+	}
+	return nil
 }
 
 // checkPlace refuses a window that names an unknown place.
