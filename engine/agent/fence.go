@@ -68,7 +68,8 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	return others
 }
 
-// fenceSlot claims the slot like any other client, so that it respects visitors' holds, and writes the fence.
+// fenceSlot claims the slot like any other client, so that it respects visitors' holds, and writes the fence. If the
+// conversation holds another time, the booking ends that hold; if the booking is refused, the conversation keeps it.
 //
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken has been used),
 // *ValidationError, and the storage errors.
@@ -96,7 +97,11 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		// Two concurrent copies of a request have the same owner, so neither blocks the other.
 		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
-	h, err := ag.booking.ClaimPinned(ctx, offers, owner, false)
+	var earlier []holds.Hold
+	if b.Client != "" {
+		earlier = ag.otherHolds(ctx, owner, slot)
+	}
+	h, err := ag.booking.ClaimPinned(ctx, offers, holds.Claim{Owner: owner, Replaces: replacing(earlier)})
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
@@ -109,8 +114,12 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	a, err := ag.booking.BookClaimed(ctx, t, &r, h)
 	if err != nil {
+		if len(earlier) > 0 {
+			ag.booking.Restore(ctx, earlier[0])
+		}
 		return store.Appointment{}, nil, err
 	}
+	ag.releaseAll(ctx, earlier)
 	return a, f, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -25,8 +26,11 @@ func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	return holds.ClientID("agent-" + hex.EncodeToString(sum[:16]))
 }
 
-// Hold holds the slot of a bookingToken for a conversation while the caller decides. A booking in the same conversation
-// takes over the hold. Errors: *ValidationError for an invalid or expired token, and the errors of booking.Hold.
+// Hold holds the slot of a bookingToken for a conversation while the caller decides. A conversation has one hold: a
+// hold of another slot replaces it, even if the two overlap. If the new slot is not free, the conversation keeps its
+// hold. A booking in the same conversation takes over the hold of its slot and ends the hold of another slot.
+//
+// Errors: *ValidationError for an invalid or expired token, and the errors of booking.Hold.
 func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
 	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
@@ -35,10 +39,44 @@ func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.Cli
 	case bad != nil:
 		return holds.Hold{}, record.Invalid("bookingToken", "%s", bad.Message)
 	}
-	return ag.booking.Hold(ctx, booking.HoldRequest{
+	earlier := ag.otherHolds(ctx, client.Owner(), slot)
+	h, err := ag.booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: slot.kind.ID, SlotStart: slot.start, SpecialistID: slot.specialist.ID, Client: client,
-		TTL: agentHoldTTL, IgnoreHours: ag.upstreamDecides(slot),
+		TTL: agentHoldTTL, IgnoreHours: ag.upstreamDecides(slot), Replaces: replacing(earlier).ID,
 	})
+	if err == nil {
+		ag.releaseAll(ctx, earlier)
+	}
+	return h, err
+}
+
+// otherHolds lists the holds of a conversation, except for that of this slot and except for pinned ones, whose booking
+// is being written. There is more than one only if two calls of the conversation ran at the same time. If the live
+// state does not respond, the list is empty, and the claim reports the error.
+func (ag *Agent) otherHolds(ctx context.Context, owner holds.Owner, slot *agentSlot) []holds.Hold {
+	list, err := ag.booking.Holds(ctx)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list, func(h holds.Hold) bool {
+		return !h.Owner.Is(owner) || h.Pinned || h.AppointmentTypeID == slot.kind.ID &&
+			h.SpecialistID == slot.specialist.ID && h.SlotStart.Equal(slot.start)
+	})
+}
+
+// replacing names the hold that a claim replaces: the first of a conversation's earlier holds, if there is one.
+func replacing(earlier []holds.Hold) holds.Replaced {
+	if len(earlier) == 0 {
+		return holds.Replaced{}
+	}
+	return holds.Replaced{ID: earlier[0].ID, Owner: earlier[0].Owner}
+}
+
+// releaseAll releases the earlier holds of a conversation. The one that a claim replaced has already ended.
+func (ag *Agent) releaseAll(ctx context.Context, earlier []holds.Hold) {
+	for _, h := range earlier[min(1, len(earlier)):] {
+		ag.booking.Release(ctx, h, holds.ReasonReleased)
+	}
 }
 
 // Booked returns the appointment that was booked with a bookingToken. Errors: store.ErrNotFound if there is none.

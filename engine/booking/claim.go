@@ -67,7 +67,7 @@ func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
 	if offers = withoutSeats(offers, w.lost...); len(offers) == 0 {
 		return secured{}, store.ErrSlotTaken
 	}
-	h, err := bk.ClaimPinned(ctx, offers, ClaimOwner(w.Owner, w.Once), w.Displace)
+	h, err := bk.ClaimPinned(ctx, offers, holds.Claim{Owner: ClaimOwner(w.Owner, w.Once), Displace: w.Displace})
 	return secured{Hold: h}, err
 }
 
@@ -105,18 +105,17 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 
 // ClaimPinned claims one of several offers for a booking, and pins the hold, so that it cannot expire while the booking
 // is being written. If the hold disappears before it is pinned, because it was displaced or the backend failed at that
-// moment, ClaimPinned claims again.
+// moment, ClaimPinned claims again. c contains the owner and the hold to replace.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
-func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.Owner,
-	displace bool) (holds.Hold, error) {
-	claim := holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: displace}
+func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, c holds.Claim) (holds.Hold, error) {
+	c.TTL, c.MaxLife = BookingTTL, BookingTTL
 	for range 3 {
-		h, err := bk.Claim(ctx, offers, claim)
+		h, err := bk.Claim(ctx, offers, c)
 		if err != nil {
 			return holds.Hold{}, err
 		}
-		if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); !errors.Is(err, holds.ErrNotFound) {
+		if h, err = bk.holds.Pin(ctx, h.ID, c.Owner, BookingPin); !errors.Is(err, holds.ErrNotFound) {
 			return h, err
 		}
 	}
@@ -174,6 +173,12 @@ func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (ho
 		return holds.Hold{}, store.ErrSlotTaken
 	}
 	return holds.Hold{}, held
+}
+
+// Restore claims a hold again that the hold of a refused booking replaced. Failures are only logged, because its client
+// can hold the time again if it is free.
+func (bk *Booking) Restore(ctx context.Context, old holds.Hold) {
+	bk.swapBack(ctx, &holds.Hold{}, &old, nil)
 }
 
 // swapBack claims a hold again that the hold h replaced, in one step: for the same owner and the remaining time. The

@@ -165,7 +165,7 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before 
 	}
 	old := availability.SpanOf(t, before.SpecialistID, before.SlotStart)
 	defer bk.hooks.BeforeUndo(ctx, UndoTimes(before, old)...)()
-	h, err := bk.ClaimPinned(ctx, offers, owner, false)
+	h, err := bk.ClaimPinned(ctx, offers, holds.Claim{Owner: owner})
 	if err != nil {
 		return holds.Span{}, nil, err
 	}

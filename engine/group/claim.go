@@ -29,7 +29,7 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 		switch {
 		case err != nil: // another member of this group has taken the time
 		case c.TTL == 0:
-			h, err = m.booking.ClaimPinned(ctx, []booking.Offer{o}, c.Owner, c.Displace)
+			h, err = m.booking.ClaimPinned(ctx, []booking.Offer{o}, c)
 		default:
 			h, err = m.booking.Claim(ctx, []booking.Offer{o}, c)
 		}

@@ -1,0 +1,95 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"holdfast/engine"
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
+)
+
+// mcpSlots lists slots of a type for the tests of MCP and returns their tokens and starts.
+func mcpSlots(t *testing.T, h *house, call func(string, map[string]any) map[string]any, in map[string]any) (tokens,
+	starts []string) {
+	t.Helper()
+	found := call("find_slots", with(in, "from", h.start.Format(time.DateOnly), "count", 50))
+	list, _ := found["slots"].([]any)
+	for _, x := range list {
+		slot := x.(map[string]any)
+		tokens = append(tokens, slot["bookingToken"].(string))
+		starts = append(starts, slot["slotStartDate"].(string))
+	}
+	return tokens, starts
+}
+
+// succeeding returns a function that calls a tool and fails the test if the tool returns an error.
+func succeeding(t *testing.T, s *mcp.ClientSession) func(name string, in map[string]any) map[string]any {
+	return func(name string, in map[string]any) map[string]any {
+		t.Helper()
+		out, text, failed := tool(t, s, name, in)
+		if failed {
+			t.Fatalf("%s: %s", name, text)
+		}
+		return out
+	}
+}
+
+// wantHeld checks which starts are held.
+func (h *house) wantHeld(what string, want ...string) {
+	h.t.Helper()
+	var got []string
+	list, err := h.engine.Booking.Holds(h.t.Context())
+	for _, x := range list {
+		got = append(got, x.SlotStart.Format(time.RFC3339))
+	}
+	if err != nil || strings.Join(got, " ") != strings.Join(want, " ") {
+		h.t.Errorf("%s: held are %v, %v; want %v", what, got, err, want)
+	}
+}
+
+// TestMCPCallerChangesTheirMind: a hold of another time replaces the hold of the same conversation, even if the two
+// times overlap. A booking of another time ends it. A refused hold and a refused booking leave it.
+func TestMCPCallerChangesTheirMind(t *testing.T) {
+	p := newRuleProgram(t)
+	h := newHouseOf(t, engine.Options{Notices: message.Transport{
+		Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
+	}})
+	s := assistant(t, h)
+	call := succeeding(t, s)
+	tokens, starts := mcpSlots(t, h, call, map[string]any{"appointmentTypeId": "surgery"})
+	hold := func(i int, session string) {
+		t.Helper()
+		call("hold_slot", map[string]any{"bookingToken": tokens[i], "sessionId": session})
+	}
+	for i, want := range starts[:6] { // surgeries are an hour long and start every 30 minutes
+		hold(i, "call-1")
+		h.wantHeld("after another hold", want)
+	}
+	hold(5, "call-1")
+	h.wantHeld("after the same hold again", starts[5])
+	hold(12, "call-2")
+	if out, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tokens[12],
+		"sessionId": "call-1"}); !failed {
+		t.Errorf("the time of another conversation was held: %v %s", out, text)
+	}
+	h.wantHeld("after a refused hold", starts[5], starts[12])
+
+	book := map[string]any{"bookingToken": tokens[4], "sessionId": "call-1", "firstName": "Lena", "lastName": "Vogt",
+		"phone": "030 1234567"}
+	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"url": p.URL, "timeoutMillis": 2000}},
+		asAdmin).want(200)
+	p.says(200, `{"decision": "refuse", "reason": "Call us."}`)
+	if out := call("book", book); out["status"] != "refused" {
+		t.Fatalf("the rule refuses, but book returns %v", out)
+	}
+	h.wantHeld("after a refused booking", starts[5], starts[12])
+	p.says(200, `{"decision": "allow"}`)
+	if out := call("book", book); out["status"] != "confirmed" {
+		t.Errorf("a booking of a time that overlaps the conversation's hold: %v", out)
+	}
+	h.wantHeld("after the booking", starts[12])
+}
