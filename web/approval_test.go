@@ -40,6 +40,42 @@ func TestProposedTimeOnTheWire(t *testing.T) {
 	h.do("POST", propose, map[string]any{"slotStartDate": h.at(120)}, asAdmin).problem(404, "not_found")
 }
 
+// TestRequestsShowObstacle: the list for the desk says why a request can no longer be approved, and approving it is
+// refused for the same reason. The time that a request itself holds is not an obstacle.
+func TestRequestsShowObstacle(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(h *house){
+		"": func(*house) {},
+		"override_closed": func(h *house) {
+			h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.at(0)[:10], "closed": true},
+				asAdmin).want(201)
+		},
+		"inactive": func(h *house) {
+			h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true}, asAdmin).want(200)
+			id := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
+				"specialistId": "ada", "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1234567"},
+			}).want(202).text("request", "id")
+			change(h)
+			list, _ := h.do("GET", "/v1/requests", nil, asAdmin).want(200).get("requests").([]any)
+			if got, _ := list[0].(map[string]any)["obstacle"].(string); len(list) != 1 || got != want {
+				t.Errorf("got %q in %v, want %q", got, list, want)
+			}
+			approved := h.do("POST", "/v1/requests/"+id+"/confirm", nil, asAdmin)
+			if want == "" {
+				approved.want(200)
+			} else if got := approved.problem(409, "not_bookable").text("reason"); got != want {
+				t.Errorf("approved: refused with %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestApprovalRequestOnTheWire: the link to a request that needs the desk's approval can show and decline the request,
 // but not confirm it. Agents create requests like any visitor.
 func TestApprovalRequestOnTheWire(t *testing.T) {

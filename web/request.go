@@ -34,6 +34,8 @@ type requestedJSON struct {
 	requestJSON
 	Patient patientJSON `json:"patient"`
 	Intake  *intakeJSON `json:"intake,omitempty"`
+	// Obstacle is why the time can no longer be booked, with the codes of not_bookable, or "taken". Only for the desk.
+	Obstacle string `json:"obstacle,omitempty"`
 }
 
 func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
@@ -89,10 +91,16 @@ func (s *Server) listRequests(c *call) error {
 	}
 	said := make([]requestedJSON, 0, len(list))
 	for i := range list {
-		if c.caller.reaches(list[i].SpecialistID) {
-			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient),
-				intakeOf(&list[i].Intake)})
+		r := &list[i]
+		if !c.caller.reaches(r.SpecialistID) {
+			continue
 		}
+		obstacle, err := s.engine.Request.Obstacle(c.ctx(), r)
+		if err != nil {
+			return err
+		}
+		said = append(said, requestedJSON{s.requestOf(r), patientJSON(r.Patient), intakeOf(&r.Intake),
+			string(obstacle)})
 	}
 	return c.json(http.StatusOK, map[string]any{"requests": said})
 }
@@ -119,8 +127,8 @@ func (s *Server) getRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient),
-		intakeOf(&r.Intake)}})
+	return c.json(http.StatusOK, map[string]requestedJSON{"request": {requestJSON: s.requestOf(&r),
+		Patient: patientJSON(r.Patient), Intake: intakeOf(&r.Intake)}})
 }
 
 // confirmRequestBody contains the time that the caller saw. If the request now has a different time, nothing is booked.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -72,15 +73,40 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 			return holds.Hold{}, err
 		}
 	}
-	t = WithLength(t, w.Length)
-	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
-	offers, err := bk.Offers(ctx, s, t, w.SpecialistID, w.Start, rules)
+	offers, err := bk.requested(ctx, s, t, &w)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	ttl := max(time.Until(until), time.Second)
 	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension,
 		Replaces: replaces})
+}
+
+func (bk *Booking) requested(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
+	w *RequestedSlot) ([]Offer, error) {
+	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
+	return bk.Offers(ctx, s, WithLength(t, w.Length), w.SpecialistID, w.Start, rules)
+}
+
+// Obstacle returns why the slot of a request can no longer be booked: for example, the specialist is away now. It is
+// empty if nothing but a hold can be in the way. Errors: storage errors.
+func (bk *Booking) Obstacle(ctx context.Context, w RequestedSlot) (availability.Reason, error) {
+	s := bk.clinic.Current()
+	t, isKnown := s.Types[w.AppointmentTypeID]
+	if !isKnown {
+		return availability.ReasonInactive, nil
+	}
+	_, err := bk.requested(ctx, s, t, &w)
+	var refused *availability.NotBookableError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Reason, nil
+	case errors.Is(err, store.ErrSlotTaken):
+		return availability.ReasonTaken, nil
+	case errors.As(err, new(*record.ValidationError)): // the specialist no longer serves the type
+		return availability.ReasonInactive, nil
+	}
+	return "", err
 }
 
 // RequestHold returns the live hold of a request's owner. If its rooms no longer suffice (CheckHeldRooms), it releases

@@ -14,8 +14,7 @@ export { Proposed } from '../manage/proposed.js'
 export { Recall } from '../manage/recall.js'
 
 // Places lets the patient choose the place of the new time. It is missing if the clinic has only one place.
-export const Places =
-  boot.places.length > 1 && (await Promise.all([import('./choose.js'), need('choose')]))[0].Places
+export const Places = boot.places.length > 1 && (await Promise.all([import('./choose.js'), need('choose')]))[0].Places
 
 // short writes an instant like 20261123T090000Z.
 const short = at => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')

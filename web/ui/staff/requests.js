@@ -21,7 +21,19 @@ function Line({ s, r, confirm, decline, propose }) {
           ${' '}${dayAndTime(r.slotStartDate)}
         </p>
         <p class="line-facts">
-          <${State} kind="warn" icon="clock">${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
+          ${
+            r.obstacle
+              ? html`
+                  <${State} kind="danger" icon="alert">
+                    ${t('req.obstacle', {
+                      why: t('explain.' + r.obstacle, { who: specialistName(s, r.specialistId), time: '' }),
+                    })}
+                  </${State}>
+                `
+              : html`
+                  <${State} kind="warn" icon="clock">${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
+                `
+          }
           <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span>
           <span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
           ${
