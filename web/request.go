@@ -95,7 +95,10 @@ func (s *Server) listRequests(c *call) error {
 		if !c.caller.reaches(r.SpecialistID) {
 			continue
 		}
-		obstacle, err := s.engine.Request.Obstacle(c.ctx(), r)
+		obstacle, err := s.engine.Booking.Obstacle(c.ctx(), booking.RequestedSlot{
+			AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart,
+			Length: r.SlotEnd.Sub(r.SlotStart),
+		})
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,6 @@ import (
 	"net/netip"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
@@ -261,13 +260,6 @@ func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, e
 		return store.BookingRequest{}, store.ErrNotFound
 	}
 	return rq.store.BookingRequest(ctx, id)
-}
-
-// Obstacle returns why the time of a request can no longer be booked, or "". Its hold is not an obstacle. Errors: storage
-// errors.
-func (rq *Requests) Obstacle(ctx context.Context, r *store.BookingRequest) (availability.Reason, error) {
-	return rq.booking.Obstacle(ctx, booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID,
-		SpecialistID: r.SpecialistID, Start: r.SlotStart, Length: r.SlotEnd.Sub(r.SlotStart)})
 }
 
 // Requested returns the request that the link in its email opens. Errors: ErrUnauthorized, store.ErrNotFound.
