@@ -59,6 +59,7 @@ func (d *Displaced) From(a *Appointment) bool {
 // WaitlistWish describes the times that suit the patient. Dates and times of day are the clinic's.
 type WaitlistWish struct {
 	SpecialistIDs []string  `json:"specialistIds,omitempty"` // any of them; empty means all
+	Place         string    `json:"place,omitempty"`         // id of the clinic's place; empty means any
 	Weekdays      []Weekday `json:"weekdays,omitempty"`      // empty means any
 	Earliest      TimeOfDay `json:"earliest,omitempty"`      // earliest start
 	Latest        TimeOfDay `json:"latest,omitempty"`        // the start must be before it; zero means 24:00

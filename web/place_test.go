@@ -215,6 +215,29 @@ func TestOfferNamesSpecialistsPlace(t *testing.T) {
 	}
 }
 
+// TestWaitlistEntryHasPlace: an entry names the place that suits the patient, and the desk can read it.
+func TestWaitlistEntryHasPlace(t *testing.T) {
+	h := twoPlaces(t)
+	form := map[string]any{"to": h.day(20), "patient": patient(1), "place": "south"}
+	path := "/v1/appointment-types/checkup/waitlist"
+	made := h.do("POST", path, form, asAdmin).want(201)
+	if got := made.text("waiting", "place"); got != "south" {
+		t.Errorf("joined: got place %q, want south", got)
+	}
+	list := h.do("GET", "/v1/waitlist", nil, asAdmin).want(200)
+	if !strings.Contains(list.raw, `"place":"south"`) {
+		t.Errorf("the list has no place: %s", list.raw)
+	}
+	// ada is assigned first, but works in the north at this time.
+	offered := h.do("POST", "/v1/waitlist/"+made.text("waiting", "id")+"/offer",
+		map[string]any{"slotStartDate": h.at(60)}, asAdmin).want(200)
+	if offered.text("offer", "specialistId") != "bea" || offered.text("offer", "place") != "south" {
+		t.Errorf("offered: %s", offered.raw)
+	}
+	form["place"] = "west"
+	h.do("POST", path, form, asAdmin).problem(422, "validation_failed").field("place")
+}
+
 // TestAvailableCountsRoomsOfPlace: a listing counts as many free times as can be held. A room without a place counts
 // for one specialist, and a room at a place where no specialist works does not count.
 func TestAvailableCountsRoomsOfPlace(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // wishBody describes the times that suit a patient, in the clinic's local time. A missing field matches everything.
 type wishBody struct {
 	SpecialistIDs []string `json:"specialistIds"`
+	Place         string   `json:"place"`
 	Weekdays      []string `json:"weekdays"`
 	Earliest      string   `json:"earliest"`
 	Latest        string   `json:"latest"`
@@ -23,9 +24,10 @@ type wishBody struct {
 	SlotStartDate string   `json:"slotStartDate"` // the requested session; then the other fields are ignored
 }
 
-func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
-	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Weekdays: m.weekdays("weekdays", b.Weekdays),
+func (s *Server) wish(m *mistakes, b *wishBody) store.WaitlistWish {
+	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Place: b.Place, Weekdays: m.weekdays("weekdays", b.Weekdays),
 		Earliest: m.clock("earliest", b.Earliest), Latest: m.clock("latest", b.Latest)}
+	s.checkPlace(m, b.Place)
 	if len(b.SpecialistIDs) > 200 {
 		m.add("specialistIds", "at most 200 specialists")
 	}
@@ -48,6 +50,7 @@ type waitingJSON struct {
 	AppointmentID     string      `json:"appointmentId,omitempty"` // the appointment to be moved to an earlier time
 	Status            string      `json:"status"`
 	SpecialistIDs     []string    `json:"specialistIds"`
+	Place             string      `json:"place,omitempty"` // id of the only place that suits the patient
 	Weekdays          []string    `json:"weekdays"`
 	Earliest          string      `json:"earliest,omitempty"`
 	Latest            string      `json:"latest,omitempty"`
@@ -89,8 +92,8 @@ func waitingOf(s *clinic.Schedule, x *waitlist.Waiting) waitingJSON {
 	w := &x.Wish
 	said := waitingJSON{
 		ID: x.ID, AppointmentTypeID: x.AppointmentTypeID, AppointmentID: x.AppointmentID, Status: string(x.Status),
-		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Weekdays: []string{}, From: w.From.String(),
-		To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart), CreatedAt: httpTime(x.CreatedAt),
+		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Place: w.Place, Weekdays: []string{},
+		From: w.From.String(), To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart), CreatedAt: httpTime(x.CreatedAt),
 		EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
 	}
 	for _, day := range w.Weekdays {
@@ -125,7 +128,7 @@ type joinBody struct {
 func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	m := &c.wrong
 	r := waitlist.JoinRequest{
-		AppointmentTypeID: c.param("id"), Wish: b.wish(m), Patient: store.Patient(b.Patient),
+		AppointmentTypeID: c.param("id"), Wish: s.wish(m, &b.wishBody), Patient: store.Patient(b.Patient),
 		Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
 	}
 	switch {
@@ -156,7 +159,7 @@ type soonerBody struct {
 // waitForSooner adds an entry for the patient of an appointment who wants an earlier time.
 func (s *Server) waitForSooner(c *call, b *soonerBody) error {
 	m := &c.wrong
-	r := waitlist.JoinRequest{Wish: b.wish(m), Actor: c.caller.actor}
+	r := waitlist.JoinRequest{Wish: s.wish(m, &b.wishBody), Actor: c.caller.actor}
 	a, err := s.reachable(c)
 	if err != nil {
 		return err

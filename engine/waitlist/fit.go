@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/engine/message"
 	"holdfast/store"
 )
@@ -54,9 +55,19 @@ func suits(w *store.WaitlistWish, start time.Time) bool {
 		w.Earliest <= clock && clock < latest
 }
 
-// among reports whether the wish includes a specialist.
-func among(w *store.WaitlistWish, specialistID string) bool {
-	return len(w.SpecialistIDs) == 0 || slices.Contains(w.SpecialistIDs, specialistID)
+// among reports whether the wish includes a specialist, at the place where the specialist works at a start.
+func among(s *clinic.Schedule, w *store.WaitlistWish, specialistID string, start time.Time) bool {
+	place := wantedPlace(s, w)
+	return (len(w.SpecialistIDs) == 0 || slices.Contains(w.SpecialistIDs, specialistID)) &&
+		(place == "" || s.PlaceAt(specialistID, start) == place)
+}
+
+// wantedPlace returns the place of a wish; empty means any. If the clinic no longer has the place, any place suits.
+func wantedPlace(s *clinic.Schedule, w *store.WaitlistWish) string {
+	if s.Place(w.Place) == nil {
+		return ""
+	}
+	return w.Place
 }
 
 // offeredBefore reports whether a start has been offered before. Withdrawn offers do not count.

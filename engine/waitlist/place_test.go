@@ -71,3 +71,48 @@ func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 		}
 	})
 }
+
+// TestOfferIsAtWantedPlace: an entry for one place gets offers only there, although another specialist is free earlier
+// at the other place, and when an offer that another entry declined is handed on. An entry for a place that the clinic
+// no longer has gets offers at any place.
+func TestOfferIsAtWantedPlace(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, _, noon := waitingRoom(t)
+		ctx := context.Background()
+		if _, err := c.Clinic.UpdateSettings(ctx, "user:jo", func(s *clinic.Settings) {
+			s.Places = []clinic.Place{{ID: "main", Name: "Main house"}, {ID: "branch", Name: "Branch"}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		hours, err := c.Clinic.WeeklyHours("ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range hours {
+			hours[i].Place = "branch"
+		}
+		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", "ada", hours); err != nil {
+			t.Fatal(err)
+		}
+		at := func(place string) store.WaitlistWish {
+			w := wish(c, c.Start)
+			w.Place = place
+			return w
+		}
+		elsewhere, any := waits(c, 1, at("main")), waits(c, 2, at(""))
+		branch, closed := waits(c, 3, at("branch")), waits(c, 4, at("closed"))
+		c.MustCancel(noon.ID)
+		for _, e := range []store.WaitlistEntry{any, branch} {
+			if _, err := c.Waitlist.Decline(ctx, openOffer(c, e).ID, "manage", nil); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		wantOffered(c, "an entry for another place", elsewhere, "waiting")
+		wantOffered(c, "an entry for any place", any, "declined waiting")
+		wantOffered(c, "an entry for the place of the time", branch, "declined waiting")
+		wantOffered(c, "an entry for a place that was removed", closed, "open waiting")
+	})
+}

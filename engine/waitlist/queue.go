@@ -179,7 +179,7 @@ func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 	for i := range q.entries {
 		e := &q.entries[i]
 		if e.ID == o.EntryID || e.AppointmentTypeID != o.AppointmentTypeID || !q.next(e) ||
-			!among(&e.Wish, o.SpecialistID) {
+			!among(q.s, &e.Wish, o.SpecialistID, o.SlotStart) {
 			continue
 		}
 		wanted, err := q.wanted(ctx, e, o.SlotStart)
@@ -251,7 +251,8 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 			until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), slot.Start, q.now)
 			owner := record.NewOwner()
 			h, err := q.Booking.HoldForRequest(ctx,
-				booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start},
+				booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id,
+					Place: wantedPlace(q.s, &e.Wish), Start: slot.Start},
 				owner, until.Add(passing))
 			if lost(err) {
 				continue // another client was faster
@@ -275,12 +276,15 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 }
 
 // specialists returns the specialists to try for a slot, in order. If the entry accepts any specialist, the list
-// contains one empty id, and the engine assigns a specialist.
+// contains one empty id, and the engine assigns a specialist at the place of the entry.
 func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []string {
-	if len(e.Wish.SpecialistIDs) == 0 {
+	suitable := slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool {
+		return !among(q.s, &e.Wish, id, slot.Start)
+	})
+	if len(e.Wish.SpecialistIDs) == 0 && (len(suitable) > 0 || wantedPlace(q.s, &e.Wish) == "") {
 		return []string{""}
 	}
-	return slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !among(&e.Wish, id) })
+	return suitable
 }
 
 // freeOf lists the times of a type that can be booked online now, on the days for which there are entries.

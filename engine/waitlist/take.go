@@ -67,7 +67,7 @@ func meets(a, b *store.WaitlistOffer) bool {
 }
 
 // OfferByHand holds a free time for an entry and offers it, regardless of the order of the list. Notice and horizon do
-// not apply, because the desk makes the offer.
+// not apply, because the desk makes the offer. If the desk names a specialist, the place of the entry does not apply.
 //
 // Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time remains), and those of
 // booking.HoldForRequest.
@@ -94,10 +94,13 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 		return store.WaitlistOffer{},
 			record.Invalid("slotStartDate", "is too soon to be offered; book it directly instead")
 	}
-	owner := record.NewOwner()
+	owner, place := record.NewOwner(), ""
+	if specialistID == "" {
+		place = wantedPlace(w.Clinic.Current(), &x.Wish)
+	}
 	h, err := w.Booking.HoldForRequest(ctx,
-		booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner,
-		until.Add(passing))
+		booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Place: place,
+			Start: start}, owner, until.Add(passing))
 	if err != nil {
 		return store.WaitlistOffer{}, err
 	}

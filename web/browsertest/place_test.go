@@ -100,6 +100,40 @@ func TestPatientMovesBetweenPlaces(t *testing.T) {
 	}
 }
 
+// TestWaitingListKeepsPlace: a patient who finds no time at the chosen place waits for that place, and the desk sees
+// which place it is.
+func TestWaitingListKeepsPlace(t *testing.T) {
+	t.Parallel()
+	h := mailing(t, atTwoPlaces)
+	h.must(201, "POST", "/v1/specialists/karim/overrides", map[string]any{"date": h.date, "closed": true}, asAdmin)
+	p := h.tab(t)
+	p.open("/?lang=en&type=checkup&place=south")
+	p.live()
+	p.click(`.day input[value="` + h.date + `"]`)
+	p.says("No times on")
+	p.press("Join the waiting list")
+	p.there("#wait-place")
+	if got := ask[string](p, `document.querySelector('#wait-place').value`); got != "south" {
+		t.Errorf("the form has the place %q, want south", got)
+	}
+	p.accessible("the form of the waiting list at two places")
+	p.shot("place-waitlist")
+	p.fill("#name", "Lena Sorge")
+	p.fill("#email", "lena@example.org")
+	p.click(".actions .primary")
+	p.says("Check your email")
+	p.until(`/South/.test(document.querySelector('.ticket').innerText)`)
+	if got := h.waiting().Wish.Place; got != "south" {
+		t.Errorf("the entry has the place %q, want south", got)
+	}
+	d := h.desk(t, store.RoleReception)
+	d.open("/staff?lang=en#waitlist")
+	d.until(`/South/.test(document.querySelector('.lines')?.innerText)`)
+	d.press("Add person")
+	d.there("#wl-place")
+	d.accessible("adding a person to the waiting list at two places")
+}
+
 // TestOwnerAddsPlace: an owner adds a place and assigns it in the hours.
 func TestOwnerAddsPlace(t *testing.T) {
 	t.Parallel()

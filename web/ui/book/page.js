@@ -202,9 +202,9 @@ async function finish(s) {
 // patient's choice.
 async function waitFor(type) {
   const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]),
-    { specialistId, form } = page.get()
+    { specialistId, place, form } = page.get()
   end()
-  showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
+  showWait(root, { type, specialistId, place, ask, form, back: () => location.reload() })
 }
 
 // session replaces the booking with the form for a session, or with the request that this tab sent before a reload.

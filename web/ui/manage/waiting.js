@@ -133,7 +133,8 @@ export function Waiting({ first, options, done }) {
 // Wish summarizes what the patient is waiting for.
 function Wish({ x }) {
   const type = typeOf(x.appointmentTypeId),
-    people = x.specialistIds.map(nameOf).filter(Boolean)
+    people = x.specialistIds.map(nameOf).filter(Boolean),
+    place = boot.places.find(p => p.id === x.place)
   const days = x.weekdays.map(d => write('weekday', addDays('2026-11-23', names.indexOf(d))))
   const joined = list => new Intl.ListFormat(locale, { type: 'disjunction' }).format(list)
   const hours = x.earliest || x.latest ? `${x.earliest || '00:00'} – ${x.latest || '24:00'}` : ''
@@ -158,6 +159,15 @@ function Wish({ x }) {
             </div>
           `
         }
+        ${
+          place &&
+          html`
+            <div>
+              <dt>${t('summary.where')}</dt>
+              <dd><${Name} of=${place.name} /></dd>
+            </div>
+          `
+        }
         <div>
           <dt>${t('summary.when')}</dt>
           <dd>
@@ -169,7 +179,7 @@ function Wish({ x }) {
   `
 }
 
-function Wait({ type, specialistId, ask, form: known, back }) {
+function Wait({ type, specialistId, place, ask, form: known, back }) {
   const today = dateOf(serverNow()),
     heading = useHeading('wait')
   const [form, setForm] = useState({
@@ -178,8 +188,13 @@ function Wait({ type, specialistId, ask, form: known, back }) {
     from: today,
     to: addDays(today, 28),
     who: specialistId || '',
+    place: place || '',
     ...known,
   })
+  const all = servingOf(type),
+    places = boot.places.filter(x => all.some(p => p.places?.includes(x.id))),
+    at = id => (places.length > 1 && id ? all.filter(p => p.places?.includes(id)) : all),
+    people = at(form.place)
   const [state, setState] = useState({ errors: [], n: 0, busy: false, problem: null, done: null })
   const key = useRef(newKey()),
     put = k => v => setForm(f => ({ ...f, [k]: v }))
@@ -203,6 +218,7 @@ function Wait({ type, specialistId, ask, form: known, back }) {
         to: form.to,
         weekdays: form.days,
         specialistIds: form.who ? [form.who] : [],
+        ...(places.length > 1 && form.place && { place: form.place }),
         ...parts[form.part],
         ...more?.said,
         patient: {
@@ -234,7 +250,6 @@ function Wait({ type, specialistId, ask, form: known, back }) {
       </${Shell}>
     `
   }
-  const people = servingOf(type)
   return html`
     <${Shell} step="details">
       <h1 tabindex="-1" ref=${heading}>${t('wait.ask')}</h1>
@@ -257,6 +272,28 @@ function Wait({ type, specialistId, ask, form: known, back }) {
       }
       <form class="details" onSubmit=${send} novalidate>
         <${ErrorSummary} errors=${state.errors} n=${state.n} />
+        ${
+          places.length > 1 &&
+          html`
+            <${Field} id="wait-place" label=${t('summary.where')}>
+              <select
+                id="wait-place"
+                value=${form.place}
+                onChange=${e => {
+                  const id = e.currentTarget.value
+                  setForm(f => ({ ...f, place: id, who: at(id).some(p => p.id === f.who) ? f.who : '' }))
+                }}
+              >
+                <option value="">${t('wait.anywhere')}</option>
+                ${places.map(
+                  x => html`
+                    <option key=${x.id} value=${x.id} selected=${x.id === form.place}>${x.name}</option>
+                  `,
+                )}
+              </select>
+            </${Field}>
+          `
+        }
         ${
           people.length > 1 &&
           html`

@@ -13,6 +13,7 @@ import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } fro
 import { Name, agrees } from './patient.js'
 import { Recalls } from './recall.js'
 import { Plus, RecordForm } from './record.js'
+import { placeName } from './where.js'
 import { WishFields, blankWish, wishOf, weekday } from './wish.js'
 import { specialistName, typeName } from './words.js'
 
@@ -74,6 +75,12 @@ function Line({ s, x, act, offer, remove }) {
             x.specialistIds.length > 0 &&
             html`
               <span><bdi>${joined(x.specialistIds.map(id => specialistName(s, id)))}</bdi></span>
+            `
+          }
+          ${
+            placeName(x.place) &&
+            html`
+              <span><bdi>${placeName(x.place)}</bdi></span>
             `
           }
           ${

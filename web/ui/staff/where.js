@@ -27,6 +27,16 @@ export function isAt(s, x, date, place) {
   )
 }
 
+// PlaceOptions are the options of a choice of one place or all places.
+export const PlaceOptions = ({ chosen }) => html`
+  <option value="">${t('place.all')}</option>
+  ${boot.places.map(
+    p => html`
+      <option key=${p.id} value=${p.id} selected=${p.id === chosen}>${nameOf(p)}</option>
+    `,
+  )}
+`
+
 export function PlacePick({ desk }) {
   const place = useStore(desk.prefs, p => (placeName(p.place) ? p.place : ''))
   return (
@@ -35,12 +45,7 @@ export function PlacePick({ desk }) {
       <label class="pick">
         <span class="sr">${t('place.pick')}</span>
         <select name="place" value=${place} onChange=${e => desk.prefs.set({ place: e.currentTarget.value })}>
-          <option value="">${t('place.all')}</option>
-          ${boot.places.map(
-            p => html`
-              <option key=${p.id} value=${p.id}>${nameOf(p)}</option>
-            `,
-          )}
+          <${PlaceOptions} chosen=${place} />
         </select>
       </label>
     `

@@ -1,11 +1,12 @@
-// The form for the wishes of a person on the waiting list: the specialist, the dates, the part of the day and the
-// weekdays. The waiting list and the card of an appointment use the same fields.
+// The form for the wishes of a person on the waiting list: the place, the specialist, the dates, the part of the day
+// and the weekdays. The waiting list and the card of an appointment use the same fields.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { DateInput } from '../lib/typed.js'
 import { addDays, write } from '../lib/time.js'
 import { today } from './daybar.js'
+import { PlaceOptions, hasPlaces } from './where.js'
 import { specialistName } from './words.js'
 
 const parts = {
@@ -17,13 +18,14 @@ const parts = {
 const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 export const weekday = name => write('weekday', addDays('2026-11-23', names.indexOf(name)))
 
-export const blankWish = (from, to) => ({ who: '', part: 'any', days: [], from, to })
+export const blankWish = (from, to) => ({ who: '', place: '', part: 'any', days: [], from, to })
 // wishOf converts the draft to the server's format.
-export const wishOf = ({ who, part, days, from, to }) => ({
+export const wishOf = ({ who, place, part, days, from, to }) => ({
   from,
   to,
   weekdays: days,
   specialistIds: who ? [who] : [],
+  ...(place && { place }),
   ...parts[part],
 })
 
@@ -31,6 +33,16 @@ export const wishOf = ({ who, part, days, from, to }) => ({
 export function WishFields({ s, type, draft, set, error, last }) {
   const input = key => value => set({ [key]: value })
   return html`
+    ${
+      hasPlaces &&
+      html`
+        <${Field} id="wl-place" label=${t('place.title')}>
+          <select id="wl-place" value=${draft.place} onChange=${e => set({ place: e.currentTarget.value })}>
+            <${PlaceOptions} chosen=${draft.place} />
+          </select>
+        </${Field}>
+      `
+    }
     <${Field} id="wl-who" label=${t('when.who')}>
       <select id="wl-who" value=${draft.who} onChange=${e => set({ who: e.currentTarget.value })}>
         <option value="">${t('find.part.any')}</option>
