@@ -90,6 +90,7 @@ type findIn struct {
 	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"part of the day; default any"`
 	Count             int    `json:"count,omitempty" jsonschema:"number of times to return, 1 to 50; default 5"`
 	Place             string `json:"place,omitempty" jsonschema:"id of one of the clinic's places; default any"`
+	ManageToken       string `json:"manageToken,omitempty" jsonschema:"to move a booked appointment, its manageToken: times that overlap the appointment are then also found"`
 }
 
 type findOut struct {
@@ -156,6 +157,10 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 		}
 		r.From = day
 	}
+	var err error
+	if r.Moving, err = t.moving(ctx, in.ManageToken); err != nil {
+		return nil, out, err
+	}
 	found, err := t.engine.Agent.Slots(ctx, r)
 	if err != nil {
 		return nil, out, said(err)
@@ -168,6 +173,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 type holdIn struct {
 	BookingToken string `json:"bookingToken" jsonschema:"the token of a time that find_slots returned, copied exactly"`
 	SessionID    string `json:"sessionId" jsonschema:"any id of this conversation; use the same one in book"`
+	ManageToken  string `json:"manageToken,omitempty" jsonschema:"if this time is for reschedule, the manageToken of the appointment"`
 }
 
 type holdOut struct {
@@ -182,7 +188,11 @@ func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest,
 		return nil, holdOut{}, said(fieldError("sessionId",
 			"add the id of the conversation that holds the time; use the same id in book"))
 	}
-	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
+	moving, err := t.moving(ctx, in.ManageToken)
+	if err != nil {
+		return nil, holdOut{}, err
+	}
+	h, err := t.engine.Agent.HoldToMove(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID), moving)
 	if err != nil {
 		return nil, holdOut{}, said(err)
 	}
@@ -280,6 +290,15 @@ func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment,
 	return a, nil
 }
 
+// moving returns the appointment for an optional manageToken, or nil without one.
+func (t mcpTools) moving(ctx context.Context, token string) (*store.Appointment, error) {
+	if token == "" {
+		return nil, nil
+	}
+	a, err := t.managed(ctx, token)
+	return &a, err
+}
+
 // errDeadToken is errDeadLink with a sentence that states which response contains the newest token.
 var errDeadToken = errDeadLink.with(errDeadLink.Detail +
 	" The newest manageToken is in the answer of the last book or reschedule.")
@@ -322,7 +341,7 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
 	if client == "" {
 		client = agent.ClientOf(t.principal, "move "+a.ID)
 	}
-	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, client)
+	h, err := t.engine.Agent.HoldToMove(ctx, in.BookingToken, client, &a)
 	if err != nil {
 		return t.movedBefore(ctx, once, said(err))
 	}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,4 +93,42 @@ func TestMCPCallerChangesTheirMind(t *testing.T) {
 		t.Errorf("a booking of a time that overlaps the conversation's hold: %v", out)
 	}
 	h.wantHeld("after the booking", starts[12])
+}
+
+// TestMCPMovesToOverlappingTime: an appointment can be moved to a time that overlaps its own. With the manageToken,
+// find_slots lists these times but not the time that the appointment has, and hold_slot holds them.
+func TestMCPMovesToOverlappingTime(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"specialists": []any{
+		map[string]any{"specialistId": "ada", "priority": 1}}}, asAdmin).want(200)
+	call := succeeding(t, assistant(t, h))
+	surgery := map[string]any{"appointmentTypeId": "surgery"}
+	tokens, starts := mcpSlots(t, h, call, surgery)
+	book := func(i int, session string) map[string]any {
+		t.Helper()
+		return call("book", map[string]any{"bookingToken": tokens[i], "firstName": "Lena", "lastName": "Vogt",
+			"phone": "030 1234567", "sessionId": session})
+	}
+	has := func(list []string, start string) bool { return slices.Contains(list, start) }
+	first := book(4, "call-1")
+	moved := call("reschedule", map[string]any{"manageToken": first["manageToken"], "bookingToken": tokens[5]})
+	if moved["slotStartDate"] != starts[5] {
+		t.Errorf("moved to %v, want %s", moved["slotStartDate"], starts[5])
+	}
+	if _, found := mcpSlots(t, h, call, surgery); has(found, starts[4]) || has(found, starts[6]) {
+		t.Errorf("without the manageToken: %v", found)
+	}
+	surgery["manageToken"] = moved["manageToken"]
+	again, found := mcpSlots(t, h, call, surgery)
+	if !has(found, starts[4]) || has(found, starts[5]) || !has(found, starts[6]) {
+		t.Errorf("with the manageToken: %v; want %s and %s, without %s", found, starts[4], starts[6], starts[5])
+	}
+	token := again[slices.Index(found, starts[6])]
+	call("hold_slot", map[string]any{"bookingToken": token, "sessionId": "call-1", "manageToken": moved["manageToken"]})
+	moved = call("reschedule", map[string]any{"manageToken": moved["manageToken"], "bookingToken": token,
+		"sessionId": "call-1"})
+	if moved["slotStartDate"] != starts[6] {
+		t.Errorf("moved to %v, want %s", moved["slotStartDate"], starts[6])
+	}
+	h.wantHeld("after the moves")
 }

@@ -32,6 +32,13 @@ func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 //
 // Errors: *ValidationError for an invalid or expired token, and the errors of booking.Hold.
 func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
+	return ag.HoldToMove(ctx, bookingToken, client, nil)
+}
+
+// HoldToMove is like Hold, for a slot to which an appointment will be moved: the appointment's own time counts as free.
+// If moving is nil, HoldToMove is Hold.
+func (ag *Agent) HoldToMove(ctx context.Context, bookingToken string, client holds.ClientID,
+	moving *store.Appointment) (holds.Hold, error) {
 	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
 	case err != nil:
@@ -43,6 +50,7 @@ func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.Cli
 	h, err := ag.booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: slot.kind.ID, SlotStart: slot.start, SpecialistID: slot.specialist.ID, Client: client,
 		TTL: agentHoldTTL, IgnoreHours: ag.upstreamDecides(slot), Replaces: replacing(earlier).ID,
+		Moving: moving,
 	})
 	if err == nil {
 		ag.releaseAll(ctx, earlier)

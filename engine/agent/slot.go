@@ -25,7 +25,10 @@ type SlotsRequest struct {
 	Days                int        // 1 to MaxAgentDays; 0 means 7
 	Count               int        // 1 to MaxAgentSlots; 0 means 5
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
-	Place               string     // the id of one of the clinic's places; empty means any
+	// Moving is the appointment that the caller wants to move, or nil. If it is confirmed and of this type, its own time
+	// counts as free: the list contains times that overlap it, but not the time that it has.
+	Moving *store.Appointment
+	Place  string // the id of one of the clinic's places; empty means any
 }
 
 // Limits of a SlotsRequest.
@@ -158,6 +161,11 @@ func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
 }
 
+// isCurrent reports whether the appointment that is being moved has this time already.
+func (r *SlotsRequest) isCurrent(start time.Time, specialistID string) bool {
+	return r.Moving != nil && r.Moving.SlotStart.Equal(start) && r.Moving.SpecialistID == specialistID
+}
+
 // offer is a free start time with one specialist.
 type offer struct {
 	start        time.Time
@@ -170,7 +178,7 @@ type offer struct {
 func (ag *Agent) ownOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	r *SlotsRequest) ([]offer, error) {
 	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, Place: r.Place,
-		From: r.From, To: r.From.AddDays(r.Days), Schedule: s})
+		From: r.From, To: r.From.AddDays(r.Days), Schedule: s, Moving: r.Moving})
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +187,7 @@ func (ag *Agent) ownOffers(ctx context.Context, s *clinic.Schedule, t *store.App
 		if slot.Available <= 0 || !r.suits(slot.Start, ag.clinic.Zone()) {
 			continue
 		}
-		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok {
+		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok && !r.isCurrent(slot.Start, id) {
 			found = append(found, offer{slot.Start, t.DurationMinutes, id, s.PlaceAt(id, slot.Start)})
 		}
 	}
@@ -220,10 +228,14 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	ids := slices.Sorted(maps.Values(columns))
 	longest := *t
 	longest.DurationMinutes = maxOfferMinutes
+	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true, Place: r.Place}
+	if a := r.Moving; a != nil && a.Status == store.Confirmed && a.AppointmentTypeID == t.ID {
+		rules.Moving = map[string]bool{a.ID: true}
+	}
 	sn, err := ag.booking.Snapshot(ctx, booking.Question{
 		Schedule: s, Types: []*store.AppointmentType{&longest}, Specialists: ids,
 		From: question.From.Add(-24 * time.Hour), To: question.To.Add(24 * time.Hour),
-		Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true, Place: r.Place},
+		Rules: rules,
 	})
 	if err != nil {
 		return nil, err
@@ -233,7 +245,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	for _, id := range ids {
 		for _, o := range listed[id] {
 			minutes := int(o.To.Sub(o.From) / time.Minute)
-			if !o.From.After(now) || !r.suits(o.From, s.Zone) || minutes > maxOfferMinutes {
+			if !o.From.After(now) || !r.suits(o.From, s.Zone) || r.isCurrent(o.From, id) || minutes > maxOfferMinutes {
 				continue
 			}
 			longer := *t
