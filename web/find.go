@@ -13,6 +13,7 @@ import (
 type findBody struct {
 	clientBody
 	SpecialistIDs []string `json:"specialistIds"`
+	Place         string   `json:"place"`
 	From          string   `json:"from"`
 	Weekdays      []string `json:"weekdays"`
 	Earliest      string   `json:"earliest"`
@@ -26,6 +27,7 @@ type foundJSON struct {
 	End           string   `json:"end"`
 	Available     int      `json:"available"`
 	SpecialistIDs []string `json:"specialistIds"`
+	Place         string   `json:"place,omitempty"` // of the first specialist
 }
 
 // findTimes is `POST /v1/appointment-types/{id}/find`. It changes nothing, so its response is not stored for a repeated
@@ -33,8 +35,9 @@ type foundJSON struct {
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	m := &c.wrong
-	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client,
-		Count: 12}
+	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Place: b.Place,
+		Client: c.client, Count: 12}
+	s.checkPlace(m, b.Place)
 	if b.From != "" {
 		r.From = m.parseDate("from", b.From)
 	}
@@ -55,7 +58,7 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{"times": foundOf(list)})
+	return c.json(http.StatusOK, map[string]any{"times": foundOf(s.engine.Clinic.Current(), list)})
 }
 
 // weekdays parses at most 7 weekday names such as monday.

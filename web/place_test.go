@@ -238,6 +238,33 @@ func TestWaitlistEntryHasPlace(t *testing.T) {
 	h.do("POST", path, form, asAdmin).problem(422, "validation_failed").field("place")
 }
 
+// TestFindFiltersByPlace: the desk's search for free times can be limited to a place, and each result names the place of
+// its first specialist.
+func TestFindFiltersByPlace(t *testing.T) {
+	h := twoPlaces(t)
+	find := func(place string) (all map[string]bool) {
+		got := h.do("POST", "/v1/appointment-types/checkup/find", map[string]any{"place": place, "count": 50},
+			asAdmin).want(200)
+		all = make(map[string]bool)
+		for _, x := range got.get("times").([]any) {
+			time := x.(map[string]any)
+			all[idsOf(time["specialistIds"])+" "+time["place"].(string)] = true
+		}
+		return all
+	}
+	for place, want := range map[string]map[string]bool{
+		"north": {"ada north": true},
+		"south": {"bea south": true, "ada+bea south": true},
+		"":      {"ada+bea north": true, "ada+bea south": true},
+	} {
+		if got := find(place); !reflect.DeepEqual(got, want) {
+			t.Errorf("place %q: got %v, want %v", place, got, want)
+		}
+	}
+	h.do("POST", "/v1/appointment-types/checkup/find", map[string]any{"place": "west"}, asAdmin).
+		problem(422, "validation_failed").field("place")
+}
+
 // TestAvailableCountsRoomsOfPlace: a listing counts as many free times as can be held. A room without a place counts
 // for one specialist, and a room at a place where no specialist works does not count.
 func TestAvailableCountsRoomsOfPlace(t *testing.T) {

@@ -32,19 +32,23 @@ type occurrenceJSON struct {
 	Nearest       []foundJSON `json:"nearest"`
 }
 
-func occurrencesOf(plan []group.Occurrence) map[string][]occurrenceJSON {
+func occurrencesOf(s *clinic.Schedule, plan []group.Occurrence) map[string][]occurrenceJSON {
 	list := each(plan, func(o *group.Occurrence) occurrenceJSON {
 		return occurrenceJSON{
 			o.AppointmentID, httpTime(o.Start), httpTime(o.End), append([]string{}, o.SpecialistIDs...),
-			string(o.Reason), foundOf(o.Nearest),
+			string(o.Reason), foundOf(s, o.Nearest),
 		}
 	})
 	return map[string][]occurrenceJSON{"occurrences": list}
 }
 
-func foundOf(list []booking.Timeslot) []foundJSON {
+func foundOf(s *clinic.Schedule, list []booking.Timeslot) []foundJSON {
 	return each(list, func(t *booking.Timeslot) foundJSON {
-		return foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs}
+		place := ""
+		if len(t.SpecialistIDs) > 0 {
+			place = s.PlaceAt(t.SpecialistIDs[0], t.Start)
+		}
+		return foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs, place}
 	})
 }
 
@@ -73,7 +77,7 @@ func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, occurrencesOf(plan))
+	return c.json(http.StatusOK, occurrencesOf(s.engine.Clinic.Current(), plan))
 }
 
 type createSeriesBody struct {
@@ -199,7 +203,7 @@ func (s *Server) planSeriesMove(c *call, b *moveSeriesBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, occurrencesOf(plan))
+	return c.json(http.StatusOK, occurrencesOf(s.engine.Clinic.Current(), plan))
 }
 
 func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {

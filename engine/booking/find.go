@@ -63,6 +63,7 @@ func FirstAvailable(zone *time.Location, after time.Time, horizon, step int,
 type FindRequest struct {
 	AppointmentTypeID string
 	SpecialistIDs     []string        // any of these; empty means all
+	Place             string          // the id of one of the clinic's places; empty means any
 	From              store.Date      // local to the clinic; zero means today
 	Weekdays          []store.Weekday // empty means any
 	Earliest          store.TimeOfDay // the earliest start, as a time of day on the clinic's clock
@@ -103,7 +104,8 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 	var found []Timeslot
 	for day := r.From; day.Before(today.AddDays(findDays)); day = day.AddDays(findStep) {
 		list, err := bk.Timeslots(ctx, TimeslotsRequest{
-			AppointmentTypeID: t.ID, From: day, To: day.AddDays(findStep), Client: r.Client, Desk: true,
+			AppointmentTypeID: t.ID, Place: r.Place, From: day, To: day.AddDays(findStep), Client: r.Client,
+			Desk: true,
 		})
 		if err != nil {
 			return nil, err

@@ -3,6 +3,8 @@ package browsertest
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"holdfast/engine/clinic"
 	"holdfast/store"
 )
@@ -132,6 +134,36 @@ func TestWaitingListKeepsPlace(t *testing.T) {
 	d.press("Add person")
 	d.there("#wl-place")
 	d.accessible("adding a person to the waiting list at two places")
+}
+
+// TestDeskFindsTimesAtPlace: the search for free times starts with the place of the board, and names the place of each
+// time. So does the form for booking.
+func TestDeskFindsTimesAtPlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atBothPlaces)
+	p := h.desk(t, store.RoleReception)
+	p.set(".pick select[name=place]", "south")
+	p.run(`document.querySelector('.board').focus()`)
+	p.key("+")
+	p.there(".found-time")
+	p.set("#find-from", h.date)
+	times := `[...document.querySelectorAll('.found-time')].map(x => x.innerText)`
+	p.until(times + `.length === 12 && ` + times + `.every(x => /South/.test(x)) && !/Brandt/.test(` + times + `[0])`)
+	p.accessible("the next free times at a place")
+	p.shot("place-find")
+	p.set("#find-place", "")
+	p.until(times + `.some(x => /Brandt, North/.test(x))`)
+	p.set("#find-place", "north")
+	p.until(times + `.length === 12 && ` + times + `.every(x => /Brandt, North/.test(x))`)
+	p.click(".found-time")
+	p.there("#patient-name")
+	p.until(`/Place: North/.test(document.querySelector('.when').innerText)`)
+	p.accessible("a booking at a place")
+	p.shot("place-book")
+	p.set("#when-time", "14:00")
+	p.until(`/Place: South/.test(document.querySelector('.when').innerText)`)
+	p.key(kb.Escape)
+	p.closed()
 }
 
 // TestOwnerAddsPlace: an owner adds a place and assigns it in the hours.

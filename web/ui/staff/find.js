@@ -12,6 +12,7 @@ import { addDays, dayAndTime, write } from '../lib/time.js'
 import { createDeskHold } from './deskhold.js'
 import { mondayOf, weekdayOf } from './day.js'
 import { today } from './daybar.js'
+import { PlaceOptions, hasPlaces, placeName } from './where.js'
 import { failKey, specialistName, typeIn } from './words.js'
 
 const parts = {
@@ -37,6 +38,7 @@ export function Find({ desk, close }) {
     days: [],
     part: 'any',
     ...before,
+    place: placeName(desk.prefs.get().place) ? desk.prefs.get().place : '', // as on the board
     from: today(),
   }))
   const [found, setFound] = useState(null),
@@ -59,7 +61,7 @@ export function Find({ desk, close }) {
     if (!type || !/^\d{4}-\d\d-\d\d$/.test(from)) return
     const timer = setTimeout(
       () => {
-        desk.find(type.id, { from, specialistIds: chosen, weekdays: draft.days, ...parts[draft.part] }).then(
+        desk.find(type.id, { from, specialistIds: chosen, weekdays: draft.days, ...(draft.place && { place: draft.place }), ...parts[draft.part] }).then(
           times => {
             if (mine !== asked.current) return
             setFound(times.map(x => ({ ...x, start: Date.parse(x.start) })))
@@ -89,6 +91,8 @@ export function Find({ desk, close }) {
     if (isHeld(x)) hold.used()
     desk.open('book', { start: x.start, specialistId: x.specialistIds[0], typeId: draft.typeId })
   }
+  // The place in a result is that of the first specialist, so the others are named only if one place is chosen.
+  const shown = hasPlaces && !draft.place ? 1 : 3
   const isHeld = x => held === x.start && h.phase === 'held'
   const keep = x => {
     setHeld(x.start)
@@ -121,6 +125,16 @@ export function Find({ desk, close }) {
               )}
             </select>
           </${Field}>
+          ${
+            hasPlaces &&
+            html`
+              <${Field} id="find-place" label=${t('place.title')}>
+                <select id="find-place" value=${draft.place} onChange=${e => set({ place: e.currentTarget.value })}>
+                  <${PlaceOptions} chosen=${draft.place} />
+                </select>
+              </${Field}>
+            `
+          }
           <${Field} id="find-from" label=${t('find.from')}>
             <${DateInput}
               id="find-from"
@@ -205,8 +219,15 @@ export function Find({ desk, close }) {
                     <b>${dayAndTime(x.start)}</b>
                     ${' '}
                     <span class="muted">
-                      <bdi>${joined(x.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>
-                      ${x.specialistIds.length > 3 && ` +${x.specialistIds.length - 3}`}
+                      <bdi>${joined(x.specialistIds.slice(0, shown).map(id => specialistName(s, id)))}</bdi>
+                      ${
+                        placeName(x.place) &&
+                        html`
+                          ,${' '}
+                          <bdi>${placeName(x.place)}</bdi>
+                        `
+                      }
+                      ${x.specialistIds.length > shown && ` +${x.specialistIds.length - shown}`}
                     </span>
                   </button>
                   <button

@@ -11,6 +11,7 @@ import { serverNow } from '../lib/clock.js'
 import { dayIn, minutesOf, textOf } from './day.js'
 import { fit } from './fit.js'
 import { isLoaded } from './store.js'
+import { placeAt, placeName } from './where.js'
 import { failKey, sayObstacle, specialistName } from './words.js'
 
 export const slotOf = start => {
@@ -24,6 +25,7 @@ export const startOf = ({ date, time }) =>
 export function WhenFields({ desk, slot, set, people, autofocus }) {
   const start = startOf(slot)
   const own = useStore(desk.store, s => s.specialists.find(x => x.id === slot.specialistId)?.timezone) || zone
+  const place = useStore(desk.store, s => placeAt(s, slot.specialistId, start))
   const change = key => e => set({ ...slot, [key]: e.currentTarget.value })
   return html`
     <div class="when">
@@ -49,6 +51,12 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
           )}
         </select>
       </${Field}>
+      ${
+        place &&
+        html`
+          <p class="hint">${t('place.title')}: <bdi>${place}</bdi></p>
+        `
+      }
       ${
         start &&
         own !== zone &&
@@ -101,6 +109,12 @@ export function NextFree({ desk, typeId, specialistId, from, choose }) {
               html`
                 ${' '}
                 <span class="muted"><bdi>${specialistName(s, x.specialistIds[0])}</bdi></span>
+              `
+            }${
+              placeName(x.place) &&
+              html`
+                ${' '}
+                <span class="muted"><bdi>${placeName(x.place)}</bdi></span>
               `
             }
           </button>

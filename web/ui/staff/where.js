@@ -3,7 +3,8 @@ import { boot } from '../lib/boot.js'
 import { html } from '../lib/html.js'
 import { lang, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
-import { weekdayOf } from './day.js'
+import { dateOf, zone } from '../lib/time.js'
+import { dayIn, minutesOf, weekdayOf } from './day.js'
 import { cell } from './store.js'
 
 // If the clinic has only one place, the console does not show it.
@@ -14,15 +15,30 @@ export const placeName = id => {
   return at ? nameOf(at) : ''
 }
 
+const windowsOn = (s, id, date) => {
+  const hours = s.hours[id],
+    other = hours?.overrides.find(o => o.date === date)
+  return other ? other.hours || [] : hours?.weekly.filter(w => w.weekday === weekdayOf(date)) || []
+}
+
+// placeAt returns the name of the place where a specialist works at an instant: the place of the hours that contain the
+// instant or, outside the hours, the first place of that day. The server applies the same rule.
+export function placeAt(s, id, start) {
+  if (!hasPlaces || !start) return ''
+  const own = s.specialists.find(x => x.id === id)?.timezone || zone,
+    date = dateOf(start, own)
+  const minute = dayIn(date, own).minuteOf(start),
+    windows = windowsOn(s, id, date)
+  const now = windows.find(w => minutesOf(w.start) <= minute && minute < minutesOf(w.end))
+  return placeName((now || windows.find(w => w.place))?.place)
+}
+
 // isAt reports whether a specialist works at a place on a date, according to the hours of that day or to an appointment
 // there. Hours without a place apply to every place. So do appointments without a place, which are outside all hours.
 export function isAt(s, x, date, place) {
   if (!placeName(place) || !x.places?.length) return true
-  const hours = s.hours[x.id],
-    other = hours?.overrides.find(o => o.date === date)
-  const windows = other ? other.hours || [] : hours?.weekly.filter(w => w.weekday === weekdayOf(date)) || []
   return (
-    windows.some(w => !w.place || w.place === place) ||
+    windowsOn(s, x.id, date).some(w => !w.place || w.place === place) ||
     Boolean(s.cells[cell(date, x.id)]?.some(a => !a.place || a.place === place))
   )
 }
