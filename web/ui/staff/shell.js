@@ -211,8 +211,12 @@ export function LinkState({ desk }) {
     </p>
   `
 }
+// bookingNow counts the times that someone is booking. A client's hold lasts at most 10 minutes. Those of requests and
+// offers last for hours, and nobody is booking their times.
 const bookingNow = s =>
-  Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
+  Object.values(s.holds)
+    .flatMap(all => Object.values(all))
+    .filter(h => !h.own && !h.done && h.expires - h.seen < 3600e3).length
 
 // Toast shows what has just happened, with a next step or an undo button. An error stays until the user closes it. An
 // undo button stays as long as the undo is possible.
