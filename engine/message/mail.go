@@ -170,7 +170,7 @@ func senderless(err error) outbound.Outcome {
 	return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 }
 
-// deliverMail writes one email based on the current state of its appointment, and sends it.
+// deliverMail writes one email based on the current state of what it is about, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
 		return notNeeded("the recipient was erased")
@@ -191,6 +191,11 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	case p.Notice == mailRecall:
 		return ms.deliverRecall(ctx, op, &p)
 	}
+	return ms.deliverAppointmentMail(ctx, op, &p)
+}
+
+// deliverAppointmentMail is deliverMail for an email about one appointment, or the reminder of a group visit.
+func (ms *Messages) deliverAppointmentMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
 	a, err := ms.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -211,37 +216,9 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if err := ms.CheckSender(); err != nil {
 		return senderless(err)
 	}
-	clinic := &ms.clinic.Schedule().Clinic
 	m := ms.mailTo(op, &a.Patient)
-	confirmed := a.Status == store.Confirmed
-	past := p.isPast([]store.Appointment{a}, ms.outbound.Now())
-	switch {
-	case p.Notice == mailStaff:
-		if clinic.Email == "" {
-			return notNeeded("the clinic has no email address in its settings; the queue page shows it")
-		}
-		m.To, m.ToName = clinic.Email, clinic.Name
-	case p.Notice == mailOldAddress:
-		if p.To == "" {
-			return notNeeded("the address was erased")
-		}
-		m.To, m.ToName = p.To, ""
-	case a.Patient.Email == "":
-		return notNeeded("the patient no longer has an email address")
-	case p.hasMoved(op, &a):
-		return notNeeded("the appointment was moved")
-	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
-		return notNeeded("the appointment was moved or cancelled")
-	case past != "":
-		return notNeeded(past)
-	case p.Notice == mailReminder && ms.isDisplaced(ctx, &a):
-		return notNeeded("the specialist is away at that time")
-	case p.Notice == mailReminder && ms.isReminded(ctx, op, &p):
-		return notNeeded(alreadyReminded)
-	case p.Notice == mailReminder && about[0].SlotStart.Before(a.SlotStart):
-		return notNeeded("the reminder of the visit's first appointment covers all")
-	case p.Notice != mailCancellation && !confirmed:
-		return notNeeded("the appointment was cancelled")
+	if why := ms.address(ctx, &m, op, p, &a, about); why != "" {
+		return notNeeded(why)
 	}
 	link := ""
 	if base := ms.clinic.LinkURL(); base != "" {
@@ -267,6 +244,41 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		ms.dropErasedMail(ctx, op.ID, &a)
 	}
 	return o
+}
+
+// address sets the recipient of an email about an appointment, unless it is the patient. It returns why the email is no
+// longer needed, or "".
+func (ms *Messages) address(ctx context.Context, m *notice.Mail, op *store.Operation, p *mailPayload,
+	a *store.Appointment, about []store.Appointment) (unneeded string) {
+	confirmed := a.Status == store.Confirmed
+	past := p.isPast([]store.Appointment{*a}, ms.outbound.Now())
+	switch clinic := &ms.clinic.Schedule().Clinic; {
+	case p.Notice == mailStaff && clinic.Email == "":
+		return "the clinic has no email address in its settings; the queue page shows it"
+	case p.Notice == mailStaff:
+		m.To, m.ToName = clinic.Email, clinic.Name
+	case p.Notice == mailOldAddress && p.To == "":
+		return "the address was erased"
+	case p.Notice == mailOldAddress:
+		m.To, m.ToName = p.To, ""
+	case a.Patient.Email == "":
+		return "the patient no longer has an email address"
+	case p.hasMoved(op, a):
+		return "the appointment was moved"
+	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
+		return "the appointment was moved or cancelled"
+	case past != "":
+		return past
+	case p.Notice == mailReminder && ms.isDisplaced(ctx, a):
+		return "the specialist is away at that time"
+	case p.Notice == mailReminder && ms.isReminded(ctx, op, p):
+		return alreadyReminded
+	case p.Notice == mailReminder && about[0].SlotStart.Before(a.SlotStart):
+		return "the reminder of the visit's first appointment covers all"
+	case p.Notice != mailCancellation && !confirmed:
+		return "the appointment was cancelled"
+	}
+	return ""
 }
 
 // SendsMail reports whether a mail server is set. Without a mail server, emails are only written to files.
