@@ -211,8 +211,8 @@ export function LinkState({ desk }) {
     </p>
   `
 }
-// bookingNow counts the times that someone is booking. A client's hold lasts at most 10 minutes. Those of requests and
-// offers last for hours, and nobody is booking their times.
+// bookingNow counts the times that someone is booking. A client's hold lasts at most 10 minutes. The holds of requests
+// and offers last for hours, so they do not count.
 const bookingNow = s =>
   Object.values(s.holds)
     .flatMap(all => Object.values(all))
