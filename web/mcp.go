@@ -46,6 +46,7 @@ func (s *Server) mcpServer(p record.Principal) *mcp.Server {
 		Version: s.options.Version},
 		&mcp.ServerOptions{Instructions: t.instructions(), Capabilities: &mcp.ServerCapabilities{}})
 	reading, repeatable := &mcp.ToolAnnotations{ReadOnlyHint: true}, &mcp.ToolAnnotations{IdempotentHint: true}
+	server.AddReceivingMiddleware(t.speak)
 	addTool(t, server, "find_slots", "Find free times of an appointment type. Without a type, lists the types.",
 		reading, t.findSlots)
 	addTool(t, server, "hold_slot", "Hold one found time for five minutes while the caller decides.", nil, t.holdSlot)
@@ -65,22 +66,66 @@ func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description stri
 	}, h)
 }
 
-// mcpTools implements the tools for one principal. If a tool fails, the model receives the code and the detail of the
-// problem.
+// mcpTools implements the tools for one principal.
 type mcpTools struct {
 	*Server
 	principal record.Principal
 }
 
-// said converts an error to one whose text is the code, the detail and the invalid fields of the problem that a web
-// client would get.
-func said(err error) error {
-	p := problemOf(err, time.Now())
-	text := p.Code + ": " + p.Detail
-	for _, f := range p.Errors {
-		text += " " + f.Field + ": " + f.Message + "."
+// failedTool is the error of a tool, with the problem that a web client would get.
+type failedTool struct {
+	problem
+	cause error
+}
+
+func said(err error) error { return failedTool{problemOf(err, time.Now()), err} }
+
+// failedOut is the text of a failed tool's result. As in the other results, only message is for the caller.
+type failedOut struct {
+	Message string         `json:"message"` // in the language of the clinic's agents
+	Code    string         `json:"code"`
+	Detail  string         `json:"detail"` // tells the model what to do instead
+	Errors  []problemField `json:"errors,omitempty"`
+}
+
+// speak replaces the text of a failed tool's result with a failedOut. The text of package mcp about invalid arguments
+// becomes the detail of a validation error. The result has no structured content: clients check it against the schema
+// of the tool's output.
+func (t mcpTools) speak(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		answer, err := next(ctx, method, r)
+		result, isCall := answer.(*mcp.CallToolResult)
+		if err != nil || !isCall || result == nil || !result.IsError {
+			return answer, err
+		}
+		failed := failedTool{problem: errValidationFailed}
+		if cause := result.GetError(); cause != nil && !errors.As(cause, &failed) {
+			failed.Detail = cause.Error()
+		}
+		out := failedOut{t.engine.Agent.ProblemSentence(failed.of()), failed.Code, failed.Detail, failed.Errors}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return nil, err
+		}
+		result.Content = []mcp.Content{&mcp.TextContent{Text: string(text)}}
+		return result, nil
 	}
-	return errors.New(text)
+}
+
+// of returns which problem an agent speaks of.
+func (f failedTool) of() agent.Problem {
+	switch {
+	case errors.Is(f.cause, record.ErrCutOff), errors.Is(f.cause, record.ErrAsksDesk),
+		errors.Is(f.cause, record.ErrNotConfirmed):
+		return agent.ProblemNoChange
+	case f.Code == errSlotTaken.Code, f.Code == errSlotHeld.Code, f.Code == errNotBookable.Code:
+		return agent.ProblemTaken
+	case f.Status == http.StatusTooManyRequests, f.Code == errOverloaded.Code:
+		return agent.ProblemBusy
+	case f.Status >= http.StatusInternalServerError:
+		return agent.ProblemOpen
+	}
+	return agent.ProblemRequest
 }
 
 type findIn struct {
@@ -139,7 +184,8 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 	if in.AppointmentTypeID == "" {
 		for _, kind := range t.engine.Clinic.Schedule().AppointmentTypes {
 			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
-				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID, kind.Name, kind.DurationMinutes})
+				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID,
+					t.engine.Agent.TypeName(&kind), kind.DurationMinutes})
 			}
 		}
 		for _, p := range t.engine.Agent.Places() {

@@ -140,7 +140,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 			in["bookingToken"] = offer(3)
 		}
 		if _, text, failed := tool(t, s, name, in); !failed ||
-			!strings.HasPrefix(text, "unauthorized: "+rest.text("detail")) {
+			!strings.Contains(text, `"unauthorized","detail":"`+rest.text("detail")) {
 			t.Errorf("%s with the token from before the move: %q, want the answer of REST: %q", name, text,
 				rest.text("detail"))
 		}

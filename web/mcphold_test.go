@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -131,4 +132,44 @@ func TestMCPMovesToOverlappingTime(t *testing.T) {
 		t.Errorf("moved to %v, want %s", moved["slotStartDate"], starts[6])
 	}
 	h.wantHeld("after the moves")
+}
+
+// TestMCPErrorsCanBeSaid: the result of a failed tool contains a sentence for the caller in the language of the clinic's
+// agents. The code and the detail are in other fields. The names of the types are in the same language.
+func TestMCPErrorsCanBeSaid(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/settings", map[string]any{"agentTexts": map[string]any{"language": "de"}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"texts": map[string]any{
+		"de": map[string]any{"name": "Kontrolle"}}}, asAdmin).want(200)
+	s := assistant(t, h)
+	call := succeeding(t, s)
+	if types := call("find_slots", nil)["appointmentTypes"].([]any); types[0].(map[string]any)["name"] != "Kontrolle" {
+		t.Errorf("the first type is %v", types[0])
+	}
+	tokens, _ := mcpSlots(t, h, call, map[string]any{"appointmentTypeId": "checkup"})
+	call("hold_slot", map[string]any{"bookingToken": tokens[0], "sessionId": "call-1"})
+	booked := call("book", map[string]any{"bookingToken": tokens[4], "firstName": "Lena", "lastName": "Vogt",
+		"phone": "030 1234567"})
+	call("cancel", map[string]any{"manageToken": booked["manageToken"]})
+	for _, c := range []struct {
+		tool, code, message, detail string
+		in                          map[string]any
+	}{
+		{"find_slots", "validation_failed", "Einen Moment, bitte.", "31",
+			map[string]any{"appointmentTypeId": "checkup", "days": 40}},
+		{"hold_slot", "slot_held", "Leider ist diese Zeit nicht mehr frei. Ich sehe nach, was es sonst gibt.", "holding",
+			map[string]any{"bookingToken": tokens[0], "sessionId": "call-2"}},
+		{"reschedule", "not_bookable", "Diesen Termin kann ich leider nicht für Sie ändern. Ich verbinde Sie mit der " +
+			"Praxis.", "", map[string]any{"bookingToken": tokens[8], "manageToken": booked["manageToken"]}},
+	} {
+		_, text, failed := tool(t, s, c.tool, c.in)
+		var out map[string]any
+		if err := json.Unmarshal([]byte(text), &out); err != nil || !failed {
+			t.Fatalf("%s: %q, %v; want an object", c.tool, text, err)
+		}
+		if detail, _ := out["detail"].(string); out["code"] != c.code || out["message"] != c.message ||
+			!strings.Contains(detail, c.detail) {
+			t.Errorf("%s: got %s, want %s and %q", c.tool, text, c.code, c.message)
+		}
+	}
 }

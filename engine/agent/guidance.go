@@ -339,8 +339,15 @@ const (
 	ProblemBusy        Problem = sayBusy        // too many requests; nothing was done
 	ProblemUnreachable Problem = sayUnreachable // there was no response; nothing was done
 	ProblemOpen        Problem = sayOpen        // the outcome is unknown
+	ProblemTaken       Problem = sayTaken       // the time is not free
+	ProblemNoChange    Problem = "no_change"    // the appointment cannot be changed this way; nothing was done
 	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or it has been deleted
 )
+
+// ProblemSentence returns the sentence to say aloud about a problem, in the language of the clinic's agents.
+func (ag *Agent) ProblemSentence(p Problem) string {
+	return ag.say(string(p), "date", ag.say(voiceThatTime))
+}
 
 // ProblemGuidance returns the guidance for a problem.
 func (ag *Agent) ProblemGuidance(p Problem) Guidance { return ag.guide(string(p), time.Time{}) }

@@ -25,8 +25,8 @@ type SlotsRequest struct {
 	Days                int        // 1 to MaxAgentDays; 0 means 7
 	Count               int        // 1 to MaxAgentSlots; 0 means 5
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
-	// Moving is the appointment that the caller wants to move, or nil. If it is confirmed and of this type, its own time
-	// counts as free: the list contains times that overlap it, but not the time that it has.
+	// Moving is the appointment that the caller wants to move, or nil. If it is confirmed and of this type, its own
+	// time counts as free: the list contains times that overlap it, but not the time that it has.
 	Moving *store.Appointment
 	Place  string // the id of one of the clinic's places; empty means any
 }
@@ -187,7 +187,8 @@ func (ag *Agent) ownOffers(ctx context.Context, s *clinic.Schedule, t *store.App
 		if slot.Available <= 0 || !r.suits(slot.Start, ag.clinic.Zone()) {
 			continue
 		}
-		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok && !r.isCurrent(slot.Start, id) {
+		id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs))
+		if ok && !r.isCurrent(slot.Start, id) {
 			found = append(found, offer{slot.Start, t.DurationMinutes, id, s.PlaceAt(id, slot.Start)})
 		}
 	}

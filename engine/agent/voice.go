@@ -24,6 +24,11 @@ func (ag *Agent) language() *words.Language {
 	return ag.clinic.Words().Find(s.Settings.AgentTexts.Language, s.Clinic.Locale)
 }
 
+// TypeName returns the name of an appointment type in the language of the clinic's agents.
+func (ag *Agent) TypeName(t *store.AppointmentType) string {
+	return clinic.NameIn(t, ag.language().Tag)
+}
+
 // say returns a sentence in the language of the clinic's agents, with its placeholders replaced as by words.Fill.
 func (ag *Agent) say(of string, pairs ...string) string {
 	return ag.language().Fill("agent."+of, pairs...)
