@@ -61,16 +61,24 @@ export function Find({ desk, close }) {
     if (!type || !/^\d{4}-\d\d-\d\d$/.test(from)) return
     const timer = setTimeout(
       () => {
-        desk.find(type.id, { from, specialistIds: chosen, weekdays: draft.days, ...(draft.place && { place: draft.place }), ...parts[draft.part] }).then(
-          times => {
-            if (mine !== asked.current) return
-            setFound(times.map(x => ({ ...x, start: Date.parse(x.start) })))
-            setFailed(null)
-          },
-          problem => {
-            if (mine === asked.current) setFailed(problem)
-          },
-        )
+        desk
+          .find(type.id, {
+            from,
+            specialistIds: chosen,
+            weekdays: draft.days,
+            ...(draft.place && { place: draft.place }),
+            ...parts[draft.part],
+          })
+          .then(
+            times => {
+              if (mine !== asked.current) return
+              setFound(times.map(x => ({ ...x, start: Date.parse(x.start) })))
+              setFailed(null)
+            },
+            problem => {
+              if (mine === asked.current) setFailed(problem)
+            },
+          )
       },
       found ? 150 : 0,
     )

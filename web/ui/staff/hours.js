@@ -1,29 +1,17 @@
 // The weekly hours of one specialist, next to a preview of the resulting times and a list of the appointments outside
-// them. Nothing changes before Save.
+// them or at another place. Nothing changes before Save.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, put } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
-import { addDays, dateOf, hhmm, write } from '../lib/time.js'
+import { addDays, dateOf, write } from '../lib/time.js'
 import { say } from '../lib/say.js'
-import { weekdayOf } from './day.js'
+import { outside } from './outside.js'
 import { faulty, inOrder, WeekHours } from './weekhours.js'
+import { hasPlaces } from './where.js'
 import { changesClocks, Preview } from './preview.js'
 import { Busy, Office, Select, SpecialistPick, Trouble, useAsk, useSend, Nothing } from './office.js'
-
-// outside returns the appointments outside the weekly hours. It leaves out dates with an override, to which the weekly
-// hours do not apply.
-export function outside(appointments, hours, overrides, zone) {
-  const special = new Set(overrides.map(o => o.date))
-  return appointments.filter(a => {
-    const date = dateOf(a.slotStartDate, zone)
-    if (special.has(date)) return false
-    const from = hhmm(a.slotStartDate, zone),
-      to = dateOf(a.slotEndDate, zone) === date ? hhmm(a.slotEndDate, zone) : '24:00'
-    return !hours.some(h => h.weekday === weekdayOf(date) && h.start <= from && to <= h.end)
-  })
-}
 
 async function booked(specialistId, from) {
   const list = []
@@ -75,7 +63,7 @@ function Editor({ desk, person, types }) {
         `
   const changed = JSON.stringify(inOrder(hours)) !== JSON.stringify(asked.data.saved)
   const bad = faulty(hours),
-    out = bad ? [] : outside(asked.data.appointments, hours, asked.data.overrides, person.timezone)
+    out = bad ? [] : outside(asked.data.appointments, hours, asked.data.overrides, person.timezone, types)
   const type = typeId || serving[0]?.id
   const shifts = Array.from({ length: 60 }, (_, i) => addDays(today, i)).filter(date =>
     changesClocks(date, person.timezone),
@@ -105,7 +93,12 @@ function Editor({ desk, person, types }) {
         ${
           out.length > 0 &&
           html`
-            <${Notice} kind="warn" icon="alert" text="hours.outside" params=${{ n: out.length }}>
+            <${Notice}
+              kind="warn"
+              icon="alert"
+              text=${hasPlaces ? 'hours.outside.places' : 'hours.outside'}
+              params=${{ n: out.length }}
+            >
               <ul class="plain">
                 ${out.slice(0, 5).map(
                   a => html`

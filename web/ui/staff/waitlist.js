@@ -294,7 +294,9 @@ function Offer({ desk, s, x, close }) {
                         <button type="button" class="found-time" autofocus=${i === 0} onClick=${offer(y)}>
                           <b>${dayAndTime(y.start)}</b>
                           <span class="muted">
-                            <bdi>${joined(y.specialistIds.slice(0, y.place && !x.place ? 1 : 3).map(id => specialistName(s, id)))}</bdi>
+                            <bdi>
+                              ${joined(y.specialistIds.slice(0, y.place && !x.place ? 1 : 3).map(id => specialistName(s, id)))}
+                            </bdi>
                             ${' '}
                             <bdi>${placeName(y.place)}</bdi>
                           </span>

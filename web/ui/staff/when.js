@@ -54,7 +54,10 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
       ${
         place &&
         html`
-          <p class="hint">${t('place.title')}: <bdi>${place}</bdi></p>
+          <p class="hint">
+            ${t('place.title')}:${' '}
+            <bdi>${place}</bdi>
+          </p>
         `
       }
       ${
