@@ -152,18 +152,25 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 }
 
 // TestLateConfirmLeavesTimeFree: the EventConfirm of a booking arrives after the booking was cancelled. On both nodes,
-// the last event about its time says that the time is free. The time of a booking that has not ended stays booked.
+// the last event about its time says that the time is free. The time of a booking that has not ended stays booked, also
+// if a node has received the end of an earlier booking and is late with the next one.
 func TestLateConfirmLeavesTimeFree(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
 	cancelled := first.mustBook(t, 1, c.start)
 	kept := first.mustBook(t, 2, c.start.Add(time.Hour))
+	again := first.mustBook(t, 3, c.start.Add(2*time.Hour))
 	if _, err := second.Booking.Cancel(t.Context(), booking.CancelRequest{ID: cancelled.ID,
 		Actor: "system"}); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
+	earlier := store.Taken{AppointmentID: "earlier", SpecialistID: "ada", SlotStart: again.SlotStart,
+		SlotEnd: again.SlotEnd, Seat: again.Seat}
+	for _, n := range c.all {
+		n.Booking.FollowBooking(&store.Change{ID: earlier.AppointmentID, Before: &earlier})
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var watches []holds.Watch
@@ -175,7 +182,7 @@ func TestLateConfirmLeavesTimeFree(t *testing.T) {
 		defer watch.Close()
 		watches = append(watches, watch)
 	}
-	for _, a := range []store.Appointment{kept, cancelled} {
+	for _, a := range []store.Appointment{kept, again, cancelled} {
 		span := holds.Span{AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
 			SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd}
 		late := holds.Event{Kind: holds.EventConfirm, At: time.Now(), Span: span}
@@ -194,8 +201,10 @@ func TestLateConfirmLeavesTimeFree(t *testing.T) {
 				last[e.SlotStart] = e.Kind
 			}
 		}
-		if last[kept.SlotStart] != holds.EventConfirm {
-			t.Errorf("node %d: got %q for the booked time, want it to stay booked", n, last[kept.SlotStart])
+		for _, a := range []store.Appointment{kept, again} {
+			if last[a.SlotStart] != holds.EventConfirm {
+				t.Errorf("node %d: got %q for the time of %s, want it to stay booked", n, last[a.SlotStart], a.ID)
+			}
 		}
 	}
 }

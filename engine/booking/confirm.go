@@ -22,7 +22,8 @@ import (
 //
 // The event can also be late. If the booking has ended in the meantime, its EventCancel came first, from the feed, and
 // the pages would show the time as booked. So after an EventConfirm for a time that has become free in the feed, a node
-// waits for the feed, and publishes EventCancel once more if no other booking of this time arrives.
+// waits for the feed. If no other booking of this time arrives, and the database has none, it publishes EventCancel once
+// more.
 
 const (
 	// confirmWait is how long a booking can be in the feed before its EventConfirm arrives, and the reverse. Moving the
@@ -141,10 +142,10 @@ func (f *confirms) wake() {
 	}
 }
 
-// overdue returns the events that this node's pages must receive now: EventBooked for the bookings whose EventConfirm
-// did not arrive in time, and EventCancel after an EventConfirm that was late. wait is the time until the next event is
-// due, or negative if there is none.
-func (f *confirms) overdue(now time.Time) (events []holds.Event, wait time.Duration) {
+// overdue returns the bookings whose EventConfirm did not arrive in time, and the ended bookings for whose time an
+// EventConfirm arrived, which may have been late. It returns each once. wait is the time until the next one is due, or
+// negative if there is none.
+func (f *confirms) overdue(now time.Time) (booked, ended []expected, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wait = -1
@@ -152,7 +153,7 @@ func (f *confirms) overdue(now time.Time) (events []holds.Event, wait time.Durat
 		left := x.due.Sub(now)
 		switch {
 		case left <= 0:
-			events = append(events, x.event(holds.EventBooked))
+			booked = append(booked, x)
 			delete(f.waiting, id)
 		case wait < 0 || left < wait:
 			wait = left
@@ -167,25 +168,54 @@ func (f *confirms) overdue(now time.Time) (events []holds.Event, wait time.Durat
 			break
 		}
 		f.doubts = f.doubts[1:]
-		for i := range f.ended[first.specialistID] { // unless it has been booked again
-			if x := &f.ended[first.specialistID][i]; keyOf(&x.taken) == first.confirmKey {
-				events = append(events, x.event(holds.EventCancel))
+		for _, x := range f.ended[first.specialistID] { // unless it has been booked again
+			if keyOf(&x.taken) == first.confirmKey {
+				ended = append(ended, x)
 			}
 		}
 	}
-	return events, wait
+	return booked, ended, wait
 }
 
 // ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm does not arrive, and EventCancel after an
 // EventConfirm that arrives after the end of its booking, until ctx is done.
 func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	for ctx.Err() == nil {
-		list, wait := bk.confirms.overdue(time.Now())
-		for i := range list {
-			bk.events.Publish(ctx, list[i])
+		booked, ended, wait := bk.confirms.overdue(time.Now())
+		for i := range booked {
+			bk.events.Publish(ctx, booked[i].event(holds.EventBooked))
+		}
+		for i := range ended {
+			if !bk.endAgain(ctx, &ended[i]) {
+				wait = confirmWait
+			}
 		}
 		timed.Sleep(ctx, wait, bk.confirms.woken)
 	}
+}
+
+// endAgain publishes EventCancel for an ended booking, unless its time is booked again in the database: the feed of this
+// node may be late. It returns false if the database could not be read; endAgain then has to be called again, after
+// confirmWait.
+func (bk *Booking) endAgain(ctx context.Context, x *expected) bool {
+	f, key := bk.confirms, keyOf(&x.taken)
+	list, _, err := bk.store.Appointments(ctx, store.AppointmentFilter{SpecialistID: key.specialistID,
+		From: x.taken.SlotStart, To: x.taken.SlotStart.Add(time.Millisecond), Status: store.Confirmed, Limit: 500})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.doubts = append(f.doubts, doubt{key, time.Now().Add(confirmWait)})
+		return false
+	}
+	isBooked := slices.ContainsFunc(list, func(a store.Appointment) bool {
+		return a.SlotStart.Equal(x.taken.SlotStart) && a.Seat == key.seat
+	})
+	isEnded := slices.ContainsFunc(f.ended[key.specialistID], func(e expected) bool { return keyOf(&e.taken) == key })
+	if !isBooked && isEnded {
+		f.seen.Delete(key) // the pages must have the event of a next booking
+		bk.events.Publish(ctx, x.event(holds.EventCancel))
+	}
+	return true
 }
 
 // AnnounceConfirm publishes EventConfirm for a time that was booked without a hold.

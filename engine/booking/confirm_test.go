@@ -101,20 +101,17 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bk := &Booking{confirms: newConfirms()}
 			test.happens(bk)
-			if list, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(list) != 0 ||
+			if booked, ended, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(booked)+len(ended) != 0 ||
 				test.overdue != nil && wait <= 0 {
-				t.Errorf("within the first second: got %d overdue, %v to wait", len(list), wait)
+				t.Errorf("within the first second: got %d booked and %d ended, %v to wait", len(booked), len(ended), wait)
 			}
-			list, wait := bk.confirms.overdue(time.Now().Add(time.Minute))
-			var got []holds.EventKind
-			for i := range list {
-				got = append(got, list[i].Kind)
-			}
+			booked, ended, wait := bk.confirms.overdue(time.Now().Add(time.Minute))
+			got := append(slices.Repeat(kinds(isBooked), len(booked)), slices.Repeat(kinds(isFree), len(ended))...)
 			if !slices.Equal(got, test.overdue) || wait >= 0 {
 				t.Errorf("after one second: got %v overdue, %v to wait; want %v and none", got, wait, test.overdue)
 			}
-			if list, _ := bk.confirms.overdue(time.Now().Add(time.Hour)); len(list) != 0 {
-				t.Errorf("got %d a second time, want none", len(list))
+			if booked, ended, _ := bk.confirms.overdue(time.Now().Add(time.Hour)); len(booked)+len(ended) != 0 {
+				t.Errorf("got %d booked and %d ended a second time, want none", len(booked), len(ended))
 			}
 		})
 	}

@@ -67,6 +67,17 @@ func (m *Map[K, V]) Update(key K, now time.Time, change func(V) (V, bool)) {
 	}
 }
 
+// Delete drops the value of a key, if there is one.
+func (m *Map[K, V]) Delete(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if value, ok := m.new[key]; ok {
+		m.weighs -= m.weight(key, value)
+	}
+	delete(m.new, key)
+	delete(m.old, key)
+}
+
 // Clear drops all entries.
 func (m *Map[K, V]) Clear() {
 	m.mu.Lock()
