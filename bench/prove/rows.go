@@ -168,7 +168,7 @@ var rows = []row{
 		bug: &bug{
 			says: `want both bookings`,
 			lines: []planted.Bug{
-				{In: "booking.Booking.ConfirmFromFeed", Old: "range list", Wrong: "range list[:0]"},
+				{In: "booking.Booking.ConfirmFromFeed", Old: "range booked", Wrong: "range booked[:0]"},
 			},
 		},
 	},

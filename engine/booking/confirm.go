@@ -22,8 +22,8 @@ import (
 //
 // The event can also be late. If the booking has ended in the meantime, its EventCancel came first, from the feed, and
 // the pages would show the time as booked. So after an EventConfirm for a time that has become free in the feed, a node
-// waits for the feed. If no other booking of this time arrives, and the database has none, it publishes EventCancel once
-// more.
+// waits for the feed. If no other booking of this time arrives, and the database has none, the node publishes
+// EventCancel once more.
 
 const (
 	// confirmWait is how long a booking can be in the feed before its EventConfirm arrives, and the reverse. Moving the
@@ -194,8 +194,8 @@ func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	}
 }
 
-// endAgain publishes EventCancel for an ended booking, unless its time is booked again in the database: the feed of this
-// node may be late. It returns false if the database could not be read; endAgain then has to be called again, after
+// endAgain publishes EventCancel for an ended booking, unless its time is booked again in the database: this node's feed
+// may be late. If the database cannot be read, endAgain returns false, and the booking is overdue again after
 // confirmWait.
 func (bk *Booking) endAgain(ctx context.Context, x *expected) bool {
 	f, key := bk.confirms, keyOf(&x.taken)

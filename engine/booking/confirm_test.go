@@ -103,7 +103,8 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 			test.happens(bk)
 			if booked, ended, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(booked)+len(ended) != 0 ||
 				test.overdue != nil && wait <= 0 {
-				t.Errorf("within the first second: got %d booked and %d ended, %v to wait", len(booked), len(ended), wait)
+				t.Errorf("within the first second: got %d booked and %d ended, %v to wait", len(booked), len(ended),
+					wait)
 			}
 			booked, ended, wait := bk.confirms.overdue(time.Now().Add(time.Minute))
 			got := append(slices.Repeat(kinds(isBooked), len(booked)), slices.Repeat(kinds(isFree), len(ended))...)
