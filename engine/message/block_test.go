@@ -45,7 +45,7 @@ func TestBlockNotifiesPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		r = enginetest.BookingOf(3, "checkup")
-		r.SlotStart = c.Start.Add(2 * time.Hour)
+		r.SlotStart, r.Patient.Phone = c.Start.Add(2*time.Hour), "030 12346"
 		late := c.MustBook(r)
 		if err := c.Message.AskToMove(t.Context(), late.ID, "user:jo", nil); err != nil {
 			t.Fatal(err)
