@@ -186,36 +186,47 @@ func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 			bk.events.Publish(ctx, booked[i].event(holds.EventBooked))
 		}
 		for i := range ended {
-			if !bk.endAgain(ctx, &ended[i]) {
-				wait = confirmWait
-			}
+			bk.endAgain(ctx, &ended[i])
 		}
 		timed.Sleep(ctx, wait, bk.confirms.woken)
 	}
 }
 
-// endAgain publishes EventCancel for an ended booking, unless its time is booked again in the database: this node's feed
-// may be late. If the database cannot be read, endAgain returns false, and the booking is overdue again after
-// confirmWait.
-func (bk *Booking) endAgain(ctx context.Context, x *expected) bool {
-	f, key := bk.confirms, keyOf(&x.taken)
+// endAgain publishes EventCancel for an ended booking, unless its time is booked again in the database: this node's
+// feed may be late. If the database cannot be read, the booking is overdue again after confirmWait.
+func (bk *Booking) endAgain(ctx context.Context, x *expected) {
+	key := keyOf(&x.taken)
 	list, _, err := bk.store.Appointments(ctx, store.AppointmentFilter{SpecialistID: key.specialistID,
 		From: x.taken.SlotStart, To: x.taken.SlotStart.Add(time.Millisecond), Status: store.Confirmed, Limit: 500})
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil {
-		f.doubts = append(f.doubts, doubt{key, time.Now().Add(confirmWait)})
-		return false
-	}
 	isBooked := slices.ContainsFunc(list, func(a store.Appointment) bool {
 		return a.SlotStart.Equal(x.taken.SlotStart) && a.Seat == key.seat
 	})
-	isEnded := slices.ContainsFunc(f.ended[key.specialistID], func(e expected) bool { return keyOf(&e.taken) == key })
-	if !isBooked && isEnded {
-		f.seen.Delete(key) // the pages must have the event of a next booking
+	switch {
+	case err != nil:
+		bk.confirms.doubtAgain(key)
+	case !isBooked && bk.confirms.isFree(key):
 		bk.events.Publish(ctx, x.event(holds.EventCancel))
 	}
-	return true
+}
+
+// doubtAgain makes an ended booking overdue again after confirmWait.
+func (f *confirms) doubtAgain(key confirmKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.doubts = append(f.doubts, doubt{key, time.Now().Add(confirmWait)})
+	f.wake()
+}
+
+// isFree reports whether the feed contains no later booking of an ended booking's time. Then the pages must have the
+// event of the next booking, even if a late EventConfirm has arrived before.
+func (f *confirms) isFree(key confirmKey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	isFree := slices.ContainsFunc(f.ended[key.specialistID], func(x expected) bool { return keyOf(&x.taken) == key })
+	if isFree {
+		f.seen.Delete(key)
+	}
+	return isFree
 }
 
 // AnnounceConfirm publishes EventConfirm for a time that was booked without a hold.
