@@ -67,11 +67,11 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 		if err != nil {
 			return err
 		}
-		others, ended, err := w.replace(ctx, tx, live, &e, r.Actor)
-		if err != nil {
+		var others []store.WaitlistEntry
+		if others, replaced, err = w.replace(ctx, tx, live, &e, r.Actor); err != nil {
 			return err
 		}
-		if replaced = ended; !hasRoom(others, &e, r.From != nil) {
+		if !hasRoom(others, &e, r.From != nil) {
 			return ErrFull
 		}
 		if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
