@@ -105,7 +105,7 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 
 // ClaimPinned claims one of several offers for a booking, and pins the hold, so that it cannot expire while the booking
 // is being written. If the hold disappears before it is pinned, because it was displaced or the backend failed at that
-// moment, ClaimPinned claims again. c contains the owner and the hold to replace.
+// moment, ClaimPinned claims again. c contains the owner, Replaces and Displace.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
 func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, c holds.Claim) (holds.Hold, error) {

@@ -82,6 +82,7 @@ func (bk *Booking) holdForRequest(ctx context.Context, w RequestedSlot, owner ho
 		Replaces: replaces})
 }
 
+// requested returns the offers for the slot of a request, which was made in time. Errors: those of Offers.
 func (bk *Booking) requested(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
 	w *RequestedSlot) ([]Offer, error) {
 	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
