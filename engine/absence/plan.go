@@ -138,7 +138,7 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 
 // placeOf returns the place of an appointment, or "" if it has none: the clinic has one place, or the type is remote.
 func (p *plan) placeOf(a *store.Appointment) string {
-	if p.isRemote(a) {
+	if p.s.IsRemote(a.AppointmentTypeID) {
 		return ""
 	}
 	return cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
@@ -146,15 +146,10 @@ func (p *plan) placeOf(a *store.Appointment) string {
 
 // placeAt returns the place that an appointment would have with a specialist at a time.
 func (p *plan) placeAt(a *store.Appointment, specialistID string, at time.Time) string {
-	if p.isRemote(a) {
+	if p.s.IsRemote(a.AppointmentTypeID) {
 		return ""
 	}
 	return p.s.PlaceAt(specialistID, at)
-}
-
-func (p *plan) isRemote(a *store.Appointment) bool {
-	t := p.s.Types[a.AppointmentTypeID]
-	return t != nil && t.Page.Remote
 }
 
 // isAway reports whether a time or its buffers overlap the absence.

@@ -71,7 +71,7 @@ func (ag *Agent) Places() (all []Location) {
 // therefore not to a place with another address.
 func (ag *Agent) Where(a *store.Appointment) Location {
 	s := ag.clinic.Current()
-	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+	if s.IsRemote(a.AppointmentTypeID) {
 		return Location{}
 	}
 	texts := s.Settings.AgentTexts

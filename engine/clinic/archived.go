@@ -25,6 +25,13 @@ func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	return nil
 }
 
+// IsRemote reports whether the appointments of a type, archived or not, take place by video or phone. They have no
+// place: the one that is stored with them is only where their specialist works at that time.
+func (s *Schedule) IsRemote(appointmentTypeID string) bool {
+	t := s.TypeOf(appointmentTypeID)
+	return t != nil && t.Page.Remote
+}
+
 // TypeName returns the name of a type in a language, whether archived or not. For an unknown type, it returns the id.
 func (s *Schedule) TypeName(id, language string) string {
 	if t := s.TypeOf(id); t != nil {

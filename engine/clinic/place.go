@@ -102,7 +102,7 @@ func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 // Where returns the location of an appointment in a language: the name and address of its place, or the clinic's
 // address. It returns an empty string for a remote appointment.
 func (s *Schedule) Where(a *store.Appointment, language string) string {
-	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+	if s.IsRemote(a.AppointmentTypeID) {
 		return ""
 	}
 	p := s.Place(a.Place)

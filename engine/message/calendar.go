@@ -123,7 +123,7 @@ func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Eve
 // location returns where an appointment takes place: the address, or the link of a video call.
 func (ms *Messages) location(a *store.Appointment, language string) string {
 	s := ms.clinic.Current()
-	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+	if s.IsRemote(a.AppointmentTypeID) {
 		if a.Status == store.Cancelled {
 			return ""
 		}

@@ -211,7 +211,7 @@ func (w letters) instant(t time.Time, zone, usual *time.Location) string {
 
 // where returns where an appointment takes place: the address, or that the patient does not have to come.
 func (w letters) where(s *clinic.Schedule, a *store.Appointment) string {
-	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
+	if s.IsRemote(a.AppointmentTypeID) {
 		return w.Text("mail.remote")
 	}
 	return s.Where(a, w.Tag)
