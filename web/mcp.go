@@ -135,7 +135,7 @@ type findIn struct {
 	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"part of the day; default any"`
 	Count             int    `json:"count,omitempty" jsonschema:"number of times to return, 1 to 50; default 5"`
 	Place             string `json:"place,omitempty" jsonschema:"id of one of the clinic's places; default any"`
-	ManageToken       string `json:"manageToken,omitempty" jsonschema:"to move a booked appointment, its manageToken: times that overlap the appointment are then also found"`
+	ManageToken       string `json:"manageToken,omitempty" jsonschema:"of the appointment to move: finds times that overlap it"`
 }
 
 type findOut struct {
@@ -219,7 +219,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
 type holdIn struct {
 	BookingToken string `json:"bookingToken" jsonschema:"the token of a time that find_slots returned, copied exactly"`
 	SessionID    string `json:"sessionId" jsonschema:"any id of this conversation; use the same one in book"`
-	ManageToken  string `json:"manageToken,omitempty" jsonschema:"if this time is for reschedule, the manageToken of the appointment"`
+	ManageToken  string `json:"manageToken,omitempty" jsonschema:"for reschedule: the manageToken of the appointment"`
 }
 
 type holdOut struct {

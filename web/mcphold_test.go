@@ -134,8 +134,8 @@ func TestMCPMovesToOverlappingTime(t *testing.T) {
 	h.wantHeld("after the moves")
 }
 
-// TestMCPErrorsCanBeSaid: the result of a failed tool contains a sentence for the caller in the language of the clinic's
-// agents. The code and the detail are in other fields. The names of the types are in the same language.
+// TestMCPErrorsCanBeSaid: the result of a failed tool contains a sentence for the caller in the language of the
+// clinic's agents. The code and the detail are in other fields. The names of the types are in the same language.
 func TestMCPErrorsCanBeSaid(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/settings", map[string]any{"agentTexts": map[string]any{"language": "de"}}, asAdmin).want(200)
@@ -157,10 +157,10 @@ func TestMCPErrorsCanBeSaid(t *testing.T) {
 	}{
 		{"find_slots", "validation_failed", "Einen Moment, bitte.", "31",
 			map[string]any{"appointmentTypeId": "checkup", "days": 40}},
-		{"hold_slot", "slot_held", "Leider ist diese Zeit nicht mehr frei. Ich sehe nach, was es sonst gibt.", "holding",
-			map[string]any{"bookingToken": tokens[0], "sessionId": "call-2"}},
-		{"reschedule", "not_bookable", "Diesen Termin kann ich leider nicht für Sie ändern. Ich verbinde Sie mit der " +
-			"Praxis.", "", map[string]any{"bookingToken": tokens[8], "manageToken": booked["manageToken"]}},
+		{"hold_slot", "slot_held", "Leider ist diese Zeit nicht mehr frei. Ich sehe nach, was es sonst gibt.",
+			"holding", map[string]any{"bookingToken": tokens[0], "sessionId": "call-2"}},
+		{"reschedule", "not_bookable", "Diesen Termin kann ich leider nicht für Sie ändern. Ich verbinde Sie mit " +
+			"der Praxis.", "", map[string]any{"bookingToken": tokens[8], "manageToken": booked["manageToken"]}},
 	} {
 		_, text, failed := tool(t, s, c.tool, c.in)
 		var out map[string]any

@@ -158,8 +158,8 @@ func TestPlacesAreValidated(t *testing.T) {
 	}
 }
 
-// TestPlaceWithComingAppointmentsStays: a place without hours cannot be removed while patients are booked there, neither
-// in the settings nor by an import.
+// TestPlaceWithComingAppointmentsStays: a place without hours cannot be removed while patients are booked there,
+// neither in the settings nor by an import.
 func TestPlaceWithComingAppointmentsStays(t *testing.T) {
 	h := twoPlaces(t)
 	places := func(ids ...string) map[string]any {
@@ -238,8 +238,8 @@ func TestWaitlistEntryHasPlace(t *testing.T) {
 	h.do("POST", path, form, asAdmin).problem(422, "validation_failed").field("place")
 }
 
-// TestFindFiltersByPlace: the desk's search for free times can be limited to a place, and each result names the place of
-// its first specialist.
+// TestFindFiltersByPlace: the desk's search for free times can be limited to a place, and each result names the place
+// of its first specialist.
 func TestFindFiltersByPlace(t *testing.T) {
 	h := twoPlaces(t)
 	find := func(place string) (all map[string]bool) {

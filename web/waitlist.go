@@ -25,7 +25,8 @@ type wishBody struct {
 }
 
 func (s *Server) wish(m *mistakes, b *wishBody) store.WaitlistWish {
-	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Place: b.Place, Weekdays: m.weekdays("weekdays", b.Weekdays),
+	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Place: b.Place,
+		Weekdays: m.weekdays("weekdays", b.Weekdays),
 		Earliest: m.clock("earliest", b.Earliest), Latest: m.clock("latest", b.Latest)}
 	s.checkPlace(m, b.Place)
 	if len(b.SpecialistIDs) > 200 {
@@ -93,8 +94,8 @@ func waitingOf(s *clinic.Schedule, x *waitlist.Waiting) waitingJSON {
 	said := waitingJSON{
 		ID: x.ID, AppointmentTypeID: x.AppointmentTypeID, AppointmentID: x.AppointmentID, Status: string(x.Status),
 		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Place: w.Place, Weekdays: []string{},
-		From: w.From.String(), To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart), CreatedAt: httpTime(x.CreatedAt),
-		EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
+		From: w.From.String(), To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart),
+		CreatedAt: httpTime(x.CreatedAt), EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
 	}
 	for _, day := range w.Weekdays {
 		said.Weekdays = append(said.Weekdays, day.String())

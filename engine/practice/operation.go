@@ -253,8 +253,8 @@ func cancelEnded(c *booking.Change, log []store.Delivery, op *store.Operation, p
 	}
 }
 
-// writeEnded applies the ending of an operation that wrote the appointment. An appointment that it replaced is cancelled,
-// and the first write is followed by the patient's note.
+// writeEnded applies the ending of an operation that wrote the appointment. An appointment that it replaced is
+// cancelled, and the first write is followed by the patient's note.
 func (pr *Practice) writeEnded(c *booking.Change, log []store.Delivery, op *store.Operation, p *payload,
 	now time.Time) {
 	a := c.After

@@ -15,8 +15,8 @@ func waiting(id string, minutes int) store.WaitlistEntry {
 		ID: id, AppointmentTypeID: "checkup", Owner: "owner-of-" + id, AppointmentID: "later",
 		Status: store.WaitlistWaiting,
 		Wish: store.WaitlistWish{
-			SpecialistIDs: []string{"ada"}, Place: "north", Weekdays: []store.Weekday{1, 2}, Earliest: 8 * 60, Latest: 12 * 60,
-			From: store.DateOf(monday), To: store.DateOf(monday).AddDays(14), SlotStart: monday,
+			SpecialistIDs: []string{"ada"}, Place: "north", Weekdays: []store.Weekday{1, 2}, Earliest: 8 * 60,
+			Latest: 12 * 60, From: store.DateOf(monday), To: store.DateOf(monday).AddDays(14), SlotStart: monday,
 		},
 		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567",
 			BirthDate: "1990-01-02", Notes: "n"},

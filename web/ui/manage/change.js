@@ -19,8 +19,8 @@ import { Lost } from '../book/lost.js'
 import { LinkNotice } from '../book/problem.js'
 import { Eyebrow, Name } from '../book/shell.js'
 
-// send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back(). Places is the choice of
-// a place, if the patient has one: the view first lists the times at the place of the appointment.
+// send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back(). Places is the choice
+// of a place, if the patient has one: the view first lists the times at the place of the appointment.
 export function Change({ a, type, token, back, done, fail, send, sign, Places }) {
   const [place, setPlace] = useState((Places && a.place) || '')
   const hold = useMemo(() => createHold(token), [])

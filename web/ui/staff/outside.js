@@ -2,8 +2,8 @@
 import { dateOf, hhmm } from '../lib/time.js'
 import { weekdayOf } from './day.js'
 
-// outside returns the appointments outside the weekly hours, or at another place than the hours. It leaves out dates with
-// an override, to which the weekly hours do not apply. Appointments of remote types have no place.
+// outside returns the appointments outside the weekly hours, or at another place than the hours. It leaves out dates
+// with an override, to which the weekly hours do not apply. Appointments of remote types have no place.
 export function outside(appointments, hours, overrides, zone, types) {
   const special = new Set(overrides.map(o => o.date)),
     remote = new Set(types.filter(x => x.remote).map(x => x.id))

@@ -245,6 +245,10 @@ function Add({ desk, s, close }) {
 const least = 16 * 6e4
 
 // Offer lists the free times that suit the person. A press on a time holds it and sends the offer.
+// namedFor lists the specialists to name for a time. Its place is that of the first one, so the others are named only
+// if all are at the place of the entry.
+const namedFor = (entry, time) => time.specialistIds.slice(0, time.place && !entry.place ? 1 : 3)
+
 function Offer({ desk, s, x, close }) {
   const sending = useSend(desk)
   const found = useAsk(desk, () =>
@@ -294,9 +298,7 @@ function Offer({ desk, s, x, close }) {
                         <button type="button" class="found-time" autofocus=${i === 0} onClick=${offer(y)}>
                           <b>${dayAndTime(y.start)}</b>
                           <span class="muted">
-                            <bdi>
-                              ${joined(y.specialistIds.slice(0, y.place && !x.place ? 1 : 3).map(id => specialistName(s, id)))}
-                            </bdi>
+                            <bdi>${joined(namedFor(x, y).map(id => specialistName(s, id)))}</bdi>
                             ${' '}
                             <bdi>${placeName(y.place)}</bdi>
                           </span>

@@ -5,10 +5,12 @@ import { outside } from '../ui/staff/outside.js'
 
 // 30 November 2026 is a Monday.
 const booked = (id, from, to, more = {}) => ({
-  id, appointmentTypeId: 'checkup', slotStartDate: `2026-11-30T${from}:00Z`, slotEndDate: `2026-11-30T${to}:00Z`, ...more,
+  id, appointmentTypeId: 'checkup',
+  slotStartDate: `2026-11-30T${from}:00Z`, slotEndDate: `2026-11-30T${to}:00Z`, ...more,
 })
 const types = [{ id: 'checkup' }, { id: 'video', remote: true }]
-const left = (hours, appointments, overrides = []) => outside(appointments, hours, overrides, 'UTC', types).map(a => a.id)
+const left = (hours, appointments, overrides = []) =>
+  outside(appointments, hours, overrides, 'UTC', types).map(a => a.id)
 
 test('appointments outside the weekly hours are listed', () => {
   const hours = [{ weekday: 'monday', start: '08:00', end: '12:00' }]
