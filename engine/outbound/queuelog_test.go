@@ -44,6 +44,7 @@ func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait() // no worker is about to report a failure
 		lost.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
