@@ -1,6 +1,10 @@
-package clinic
+package clinic_test
 
-import "testing"
+import (
+	"testing"
+
+	"holdfast/engine/clinic"
+)
 
 func TestParseBaseURL(t *testing.T) {
 	for given, want := range map[string]string{
@@ -11,7 +15,7 @@ func TestParseBaseURL(t *testing.T) {
 		"http://book.example.org:80":   "http://book.example.org",
 		"http://clinic:443":            "http://clinic:443",
 	} {
-		if got, err := ParseBaseURL(given); err != nil || got != want {
+		if got, err := clinic.ParseBaseURL(given); err != nil || got != want {
 			t.Errorf("%q: got %q, %v, want %q", given, got, err, want)
 		}
 	}
@@ -20,7 +24,7 @@ func TestParseBaseURL(t *testing.T) {
 		"https://x?a=b", "https://x#y",
 		"https://x:0", "https://x y", "https://x\r\nBcc: a@example.org", "https://*.example.org", "javascript:alert(1)",
 	} {
-		if got, err := ParseBaseURL(bad); err == nil {
+		if got, err := clinic.ParseBaseURL(bad); err == nil {
 			t.Errorf("%q was accepted as %q", bad, got)
 		}
 	}

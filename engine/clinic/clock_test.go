@@ -1,8 +1,10 @@
-package clinic
+package clinic_test
 
 import (
 	"testing"
 	"time"
+
+	"holdfast/engine/clinic"
 )
 
 func TestDoubledHourShowsZone(t *testing.T) {
@@ -30,7 +32,7 @@ func TestDoubledHourShowsZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Clock(at.In(zone)); got != c.want {
+		if got := clinic.Clock(at.In(zone)); got != c.want {
 			t.Errorf("%s in %s is %q, want %q", c.at, c.zone, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package clinic
+package clinic_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -35,10 +36,10 @@ func TestEveryEntryNamesItsFields(t *testing.T) {
 			}
 		}
 	}
-	for _, entry := range []any{File{}, Imported{}, Settings{}} {
+	for _, entry := range []any{clinic.File{}, clinic.Imported{}, clinic.Settings{}} {
 		look(reflect.TypeOf(entry))
 	}
-	if !seen[reflect.TypeFor[AppointmentTypeEntry]()] || !seen[reflect.TypeFor[WindowEntry]()] {
+	if !seen[reflect.TypeFor[clinic.AppointmentTypeEntry]()] || !seen[reflect.TypeFor[clinic.WindowEntry]()] {
 		t.Error("some entries of the file were not checked")
 	}
 }

@@ -1,4 +1,4 @@
-package clinic
+package clinic_test
 
 import (
 	"encoding/base64"
@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine/record"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 )
 
 func TestSettingsCheckAccentAndLogo(t *testing.T) {
+	t.Parallel()
+	practice := enginetest.NewClinic(t, nil)
 	svg := func(text string) string {
 		return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(text))
 	}
@@ -38,42 +41,53 @@ func TestSettingsCheckAccentAndLogo(t *testing.T) {
 		{"another root", "", svg(`<html/>`), "logo"},
 		{"an open element", "", svg(open), "logo"},
 		{"no text", "", svg(""), "logo"},
-		{"a large drawing", "", svg(open + strings.Repeat(" ", maxLogo) + `</svg>`), "logo"},
+		{"a large drawing", "", svg(open + strings.Repeat(" ", 100<<10) + `</svg>`), "logo"},
 		{"a GIF", "", "data:image/gif;base64,R0lGODdh", "logo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var m record.Mistakes
-			checkLook(&m, &Settings{Accent: c.accent, Logo: c.logo})
-			if got := m.Err(); (got != nil) != (c.wrong != "") || got != nil && !strings.Contains(got.Error(), c.wrong) {
+			_, got := practice.Clinic.UpdateSettings(t.Context(), enginetest.Jo, func(s *clinic.Settings) {
+				s.Accent, s.Logo = c.accent, c.logo
+			})
+			if (got != nil) != (c.wrong != "") || got != nil && !strings.Contains(got.Error(), c.wrong) {
 				t.Errorf("the check returns %v, want an error for %q", got, c.wrong)
 			}
 		})
 	}
 }
 
-// TestColourIsThatOfThePages: emails use the colours that the pages use in the light theme.
+// TestColourIsThatOfThePages: emails use the colours that the pages use in the light theme. Each of them can also be
+// entered as a colour, because white text on it is readable.
 func TestColourIsThatOfThePages(t *testing.T) {
+	t.Parallel()
+	practice := enginetest.NewClinic(t, nil)
 	css, err := os.ReadFile("../../web/ui/holdfast.css")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{}
+	// the rules of the light theme come first
+	seen := make(map[string]bool)
 	for _, rule := range regexp.MustCompile(`(?s):root(?:\[data-accent=(\w+)\])? \{[^}]*?--accent: (#\w+);`).
-		FindAllSubmatch(css, len(hues)) { // the rules of the light theme come first
-		want[string(rule[1])] = string(rule[2])
-	}
-	for i, hue := range hues {
-		name := hue.name
-		if i == 0 {
-			name = "" // the default has no separate rule
+		FindAllSubmatch(css, -1) {
+		name, want := string(rule[1]), string(rule[2])
+		if seen[name] {
+			continue
 		}
-		for _, accent := range []string{name, hue.name} {
-			if got := (&Settings{Accent: accent}).Colour(); got == "" || got != want[name] {
-				t.Errorf("%q: got %s, want %s", accent, got, want[name])
+		seen[name] = true
+		if got := (&clinic.Settings{Accent: name}).Colour(); got != want {
+			t.Errorf("%q: got %s, want %s", name, got, want)
+		}
+		for _, accent := range []string{name, want} {
+			if _, err := practice.Clinic.UpdateSettings(t.Context(), enginetest.Jo, func(s *clinic.Settings) {
+				s.Accent = accent
+			}); err != nil {
+				t.Errorf("accent %q: %v", accent, err)
 			}
 		}
-		if contrast, isColour := contrastOnWhite(hue.colour); !isColour || contrast < minContrast {
-			t.Errorf("%s: got a contrast of %.2f:1, want at least %.1f:1", hue.name, contrast, minContrast)
-		}
+	}
+	if got, want := (&clinic.Settings{Accent: "kelp"}).Colour(), new(clinic.Settings).Colour(); got != want {
+		t.Errorf("kelp: got %s, want the default, %s", got, want)
+	}
+	if len(seen) < 6 {
+		t.Errorf("the pages have %d accents, want at least 6", len(seen))
 	}
 }

@@ -3,12 +3,13 @@ package record_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
-	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/store"
+	"holdfast/store/sqlite"
 )
 
 // steps counts the transactions.
@@ -26,14 +27,22 @@ func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
 // transaction may delete.
 func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 	ctx := t.Context()
-	db := enginetest.Database(t)
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	counted := &steps{Store: db}
 	const step, old = 500, 5*500 + 7
 	now := record.Now()
 	answer := func(n int, at time.Time) store.IdempotencyRecord {
 		return store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: []byte("{}"), CreatedAt: at}
 	}
-	err := db.Write(ctx, func(tx store.Tx) error {
+	err = db.Write(ctx, func(tx store.Tx) error {
 		for n := range old {
 			if err := tx.Remember(ctx, answer(n, now.Add(-store.IdempotencyRetention-time.Minute))); err != nil {
 				return err
