@@ -82,11 +82,17 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if m.dry {
 		return errors.Join(m.count(ctx, from), from.Close())
 	}
+	queued, err := m.queued(ctx, from)
+	if err != nil {
+		return errors.Join(err, from.Close())
+	}
 	to, err := postgres.OpenTarget(ctx, url, m.log)
 	if err != nil {
 		return errors.Join(nodesFirst(err), from.Close())
 	}
-	err = m.carry(ctx, from, to)
+	if err = m.carry(ctx, from, to); err == nil {
+		err = m.growQueue(ctx, queued, url)
+	}
 	id, unnamed := to.ID(ctx)
 	if err := errors.Join(err, unnamed, from.Close(), to.Close()); err != nil {
 		return err
@@ -163,7 +169,16 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	if err := m.fill(ctx, from, dir); err != nil {
 		return err
 	}
+	queued, err := m.queuedAt(ctx, url)
+	if err != nil {
+		return err
+	}
+	// Mark the source before the queue gets its name: until then, the nodes can serve the source again, and attempt
+	// these operations.
 	if err := from.MarkMoved(ctx, "sqlite:"+dir.path); err != nil {
+		return err
+	}
+	if err := m.fillQueue(ctx, queued, dir); err != nil {
 		return err
 	}
 	return m.arrived(dir)
