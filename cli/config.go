@@ -175,10 +175,16 @@ func (s setting) choose(sources ...[]given) (given, error) {
 	return given{value: s.fallback, from: "default"}, nil
 }
 
-// readSecret reads a secret from its file, without the line break that editors add at the end.
+// readSecret reads a secret from its file, without the line break that editors add at the end. An empty file is an
+// error: without its value, a setting would have its default, so a server whose database URL is in the file would serve
+// a new, empty clinic.
 func readSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
-	return strings.TrimRight(string(b), "\r\n"), err
+	value := strings.TrimRight(string(b), "\r\n")
+	if err == nil && value == "" {
+		err = fmt.Errorf("the file %s is empty", path)
+	}
+	return value, err
 }
 
 // take adds value to the setting that key names, and reports whether there is such a setting.

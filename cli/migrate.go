@@ -33,9 +33,6 @@ func migrateCommand(p process) *cobra.Command {
 				if to, err = readSecret(toFile); err != nil {
 					return fmt.Errorf("--to-file: %w", err)
 				}
-				if to == "" {
-					return fmt.Errorf("--to-file: the file %s is empty", toFile)
-				}
 			}
 			if dry && to == "" {
 				return errors.New("--dry-run needs --to")
