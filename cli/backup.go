@@ -170,10 +170,14 @@ func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	})
 }
 
-// lastBackup returns the time of the last good backup, and false if there is none.
+// lastBackup returns the time of the last good backup. It returns the zero time if there is none, and false if there is
+// none and this server makes no daily backups: another node makes them.
 func (h *house) lastBackup() (time.Time, bool) {
 	last, err := h.backups.Last()
-	return last, err == nil
+	if err != nil {
+		return time.Time{}, h.backups.Plan.Daily || !errors.Is(err, backup.ErrNone)
+	}
+	return last, true
 }
 
 // keepDaily makes the daily backups until ctx ends. It checks once a minute whether a backup is due, so the first

@@ -93,3 +93,25 @@ func TestPostgresHasNoIncrementalBackups(t *testing.T) {
 		t.Errorf("the backups are %v, %v", list, err)
 	}
 }
+
+// TestBackupAgeOnlyWhereBackupsAreMade: a node with --backup-at off has no age of its backups, because another node
+// makes them. An age of +Inf would fire an alert there forever.
+func TestBackupAgeOnlyWhereBackupsAreMade(t *testing.T) {
+	t.Parallel()
+	withBackup := clinicDir(t)
+	must(t, "backup", "--data", withBackup)
+	for name, c := range map[string]struct {
+		dir          string
+		args         []string
+		known, shown bool
+	}{
+		"daily, none yet":  {clinicDir(t), nil, false, true},
+		"off, none":        {clinicDir(t), []string{"--backup-at", "off"}, false, false},
+		"off, one by hand": {withBackup, []string{"--backup-at", "off"}, true, true},
+	} {
+		h, _ := backingUp(t, c.dir, c.args...)
+		if last, shown := h.lastBackup(); shown != c.shown || last.IsZero() == c.known {
+			t.Errorf("%s: got %v, shown %t; want known %t, shown %t", name, last, shown, c.known, c.shown)
+		}
+	}
+}

@@ -64,7 +64,8 @@ var (
 	certificateDesc = described("certificate_end_timestamp_seconds",
 		"Expiry of a domain's certificate, as Unix time; 0 if there is none.", "domain")
 	backupDesc = described("backup_age_seconds",
-		"Age of the last backup that this server recorded; +Inf if there is none.")
+		"Age of the last backup that this server recorded; +Inf if there is none. Not with daily backups off, unless "+
+			"there is a backup.")
 	copyDesc = described("copy_age_seconds",
 		"Age of the newest change that is not yet at the backup destination; +Inf if nothing is there yet. Only with "+
 			"incremental backups.")
@@ -164,17 +165,11 @@ func (g gauges) storage(to *exposition) {
 		to.gauge(databaseDesc, float64(m.Bytes))
 		to.gauge(walDesc, float64(m.LogBytes))
 	}
-	age := math.Inf(1)
 	if last, ok := g.options.LastBackup(); ok {
-		age = max(0, time.Since(last).Seconds())
+		to.gauge(backupDesc, ageOf(last))
 	}
-	to.gauge(backupDesc, age)
 	if last, ok := g.options.LastCopy(); ok {
-		age := math.Inf(1)
-		if !last.IsZero() {
-			age = max(0, time.Since(last).Seconds())
-		}
-		to.gauge(copyDesc, age)
+		to.gauge(copyDesc, ageOf(last))
 	}
 	for _, c := range g.options.Certificates() {
 		end := 0.0
@@ -185,5 +180,13 @@ func (g gauges) storage(to *exposition) {
 	}
 }
 
-// none is the default of Options.LastBackup and Options.LastCopy. It reports that there is no backup.
+// ageOf returns the age of a backup in seconds. The zero time means that there is no backup.
+func ageOf(last time.Time) float64 {
+	if last.IsZero() {
+		return math.Inf(1)
+	}
+	return max(0, time.Since(last).Seconds())
+}
+
+// none is the default of Options.LastCopy. It reports that there is no incremental backup.
 func none() (time.Time, bool) { return time.Time{}, false }

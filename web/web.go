@@ -55,7 +55,8 @@ type Options struct {
 	Version string
 	// StorageMode returns the storage of the live state: memory, redis, postgres or fallback. Default: always memory.
 	StorageMode func() string
-	// LastBackup returns when the last backup was made, and false if there is none. Default: there is none.
+	// LastBackup returns when the last backup was made. It returns the zero time if there is none, and false if this
+	// server makes no daily backups either. Default: there is none.
 	LastBackup func() (time.Time, bool)
 	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete. It returns
 	// the zero time if the backup is empty, and false if there is no incremental backup. Default: there is none.
@@ -120,7 +121,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		o.StorageMode = func() string { return "memory" }
 	}
 	if o.LastBackup == nil {
-		o.LastBackup = none
+		o.LastBackup = func() (time.Time, bool) { return time.Time{}, true }
 	}
 	if o.LastCopy == nil {
 		o.LastCopy = none
