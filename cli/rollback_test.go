@@ -55,6 +55,18 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	err = os.CopyFS(restored, os.DirFS(snapshot))
+	if err := errors.Join(err, os.Chmod(filepath.Join(restored, secretFile), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "the snapshot before the restore", serveAt(restored).stderr, "is older than its copies")
+	copies, err := filepath.Glob(newest + "*")
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("got %v, %v; want one copy", copies, err)
+	}
+	must(t, "restore", "--data", restored, copies[0])
+	contains(t, "the snapshot after the restore", serveAt(restored).stderr, "192.0.2.1:0")
 	contains(t, "the snapshot with the flag", serveAt(snapshot, "--after-rollback").stderr, "192.0.2.1:0")
 	change(snapshot)
 	contains(t, "the snapshot when it has copied changes", serveAt(snapshot).stderr, "192.0.2.1:0")

@@ -60,6 +60,10 @@ func (b *Opened) Restore(ctx context.Context, data string, now time.Time) (done 
 	if err := os.Rename(filepath.Join(fresh, DatabaseFile), file(DatabaseFile)); err != nil {
 		return done, err
 	}
+	// The operator has chosen this state, so RefuseRolledBack must not compare it with copies of the replaced one.
+	if err := os.Remove(file(CopiedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return done, err
+	}
 	if err := disk.Sync(data); err != nil {
 		return done, err
 	}
