@@ -200,6 +200,14 @@ func Verify(ctx context.Context, backup string, check func(context.Context, stor
 	if err := refuseScript(backup); err != nil {
 		return err
 	}
+	key, sealed := "", isSealed(backup) || InBucket(backup)
+	if sealed {
+		key = "--key FILE "
+	}
+	if sealed || isIncremental(backup) {
+		return fmt.Errorf("verify reads only backups that are neither encrypted nor incremental. To check this one, "+
+			"restore it into a new directory: holdfast restore --data DIR %s%s", key, backup)
+	}
 	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
 	if err != nil {
 		return err
