@@ -128,6 +128,29 @@ func TestBookingRuleAllows(t *testing.T) {
 	}
 }
 
+// TestBookingRuleIgnoresRepeats: a repeated request gets the first response without another call, even if another
+// specialist is still free at that time and the program would now decide differently.
+func TestBookingRuleIgnoresRepeats(t *testing.T) {
+	for first, status := range map[string]int{"allow": 201, "approve": 202} {
+		t.Run(first, func(t *testing.T) {
+			h, p := ruledHouse(t, map[string]any{})
+			body := h.booking(0)
+			delete(body, "specialistId")
+			p.says(200, `{"decision": "`+first+`"}`)
+			answer := h.do("POST", bookCheckup, body, key("once")).want(status)
+			for _, again := range []string{"allow", "approve", "refuse"} {
+				p.says(200, `{"decision": "`+again+`", "reason": "You already have an appointment."}`)
+				if r := h.do("POST", bookCheckup, body, key("once")).want(status); r.raw != answer.raw {
+					t.Errorf("repeated with %s: got %s, want %s", again, r.raw, answer.raw)
+				}
+			}
+			if n, _, _ := p.heard(); n != 1 {
+				t.Errorf("the program got %d calls, want 1", n)
+			}
+		})
+	}
+}
+
 // TestBookingRuleRefuses: the patient reads the program's reason, the client keeps its hold, and the refusal is counted.
 func TestBookingRuleRefuses(t *testing.T) {
 	h, p := ruledHouse(t, map[string]any{})

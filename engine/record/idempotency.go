@@ -93,6 +93,18 @@ func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.T
 	})
 }
 
+// IsAnswered reports whether s has a response to o, so that this request is a repetition.
+func (o *Once) IsAnswered(ctx context.Context, s store.IdempotencyReader) (bool, error) {
+	if o == nil {
+		return false, nil
+	}
+	_, err := s.Recall(ctx, o.Scope, o.Key, time.Now().Add(-store.IdempotencyRetention))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // maxAnswerBytes is the maximum size of each half of the responses in memory. A response about a hold takes about 600
 // bytes with its keys.
 const maxAnswerBytes = 8 << 20

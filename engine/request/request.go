@@ -26,6 +26,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,8 +120,16 @@ func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (
 	return Booked{Request: asked}, nil
 }
 
-// permit consults the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and ctx.Err().
+// permit consults the clinic's rule about a booking. A repeated request for any specialist gets this far if another
+// specialist is free; it already has a response, so permit makes no second call. Errors: store.ErrDuplicate (the request
+// is such a repetition), *rule.RefusedError, errApprove, ctx.Err(), and the storage errors.
 func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
+	if rq.clinic.Settings().BookingRule.URL == "" {
+		return nil
+	}
+	if isRepeat, err := r.Once.IsAnswered(ctx, rq.store); isRepeat || err != nil {
+		return cmp.Or(err, store.ErrDuplicate)
+	}
 	approve, err := rq.rule.Check(ctx, rule.Question{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart,
 		Source: r.Source, Patient: r.Patient,
