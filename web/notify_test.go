@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestNotifyFalseNeedsStaff: only the desk may suppress notices. A change through the manage link notifies people and
-// programs, whatever the request contains.
+// TestNotifyFalseNeedsStaff: only the desk may suppress the patient's notices. A change through the manage link sends
+// them, whatever the request contains. Programs are notified of every change, so that their data does not become wrong.
 func TestNotifyFalseNeedsStaff(t *testing.T) {
 	for _, x := range []struct {
 		name, action, notice, event string
@@ -44,14 +44,29 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 				}
 				h.do("POST", "/v1/appointments/"+id+x.action, x.body, who).want(200)
 				told := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
-				for _, promised := range []string{`"channel":"email","notice":"` + x.notice + `"`,
-					`"channel":"webhook","notice":"appointment.` + x.event} {
-					if got := strings.Contains(told, promised); got != (by == "patient") {
-						t.Errorf("%s: promised %t, want %t\n%s", promised, got, by == "patient", told)
+				for promised, want := range map[string]bool{
+					`"channel":"email","notice":"` + x.notice + `"`:              by == "patient",
+					`"channel":"webhook","notice":"appointment.` + x.event + `"`: true,
+				} {
+					if got := strings.Contains(told, promised); got != want {
+						t.Errorf("%s: promised %t, want %t\n%s", promised, got, want, told)
 					}
 				}
 			})
 		}
+	}
+}
+
+// TestImportSendsNoWebhook: the import of a spreadsheet notifies no program of each row.
+func TestImportSendsNoWebhook(t *testing.T) {
+	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{}) })
+	h.do("PATCH", "/v1/settings", map[string]any{"webhooks": []any{
+		map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}}}, asAdmin).want(200)
+	row := "id,name,appointmentTypeId,specialistId,start\nimported,Per,checkup,ada," + h.at(60) + "\n"
+	h.do("POST", "/v1/import/appointments", map[string]any{"csv": row}, asAdmin).want(200)
+	r := h.do("GET", "/v1/appointments/imported/deliveries", nil, asAdmin).want(200)
+	if strings.Contains(r.raw, "webhook") {
+		t.Errorf("the import sends a webhook: %s", r.raw)
 	}
 }
 

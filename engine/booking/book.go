@@ -28,7 +28,7 @@ type Request struct {
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once
-	Silent            bool // no email, no webhook
+	Silent            bool // no email and no text message
 
 	// For staff and programs with an admin key only.
 	OverbookReason string // if not empty, the booking is outside the guarantee

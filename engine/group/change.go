@@ -25,7 +25,7 @@ type Which struct {
 	// calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
-	Silent  bool // no email, no webhook
+	Silent  bool // no email and no text message
 	// Undoable is for staff: they can undo the change for booking.UndoTime. No email is sent before that time has
 	// passed.
 	Undoable bool

@@ -49,7 +49,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	case booking.ChangeUpstreamDone, booking.ChangeUpstreamFailed, booking.ChangeUpstreamReview:
 		events = append(events, c.Kind)
 	}
-	if kind, ok := c.Told(); ok {
+	if kind, ok := c.Announced(); ok {
 		events = append(events, "appointment."+kind)
 	}
 	endpoints := ms.clinic.Settings().Webhooks
