@@ -25,7 +25,7 @@ var rows = []row{
 			says: `is pending here, and the practice system has it \d times`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.recoverQueue",
-					Old: `out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, Wrong: "nil"},
+					Old: `out.reconcile(ctx, "", out.started)`, Wrong: "nil"},
 			},
 		},
 	},

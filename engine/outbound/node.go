@@ -42,7 +42,7 @@ func (out *Outbound) watchQueue(ctx context.Context) {
 // look adds recent operations that a stopped node committed but did not queue.
 func (out *Outbound) look(ctx context.Context) error {
 	now := out.Now()
-	return out.reconcile(ctx, idsFrom(now.Add(-lookBack)), now.Add(-lookAge), false)
+	return out.reconcile(ctx, idsFrom(now.Add(-lookBack)), now.Add(-lookAge))
 }
 
 // idsFrom returns a string that sorts before the id of every operation created at or after that instant.

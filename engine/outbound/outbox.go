@@ -165,7 +165,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 				out.queueFailed(&out.outages.look, "failed to read the operations of lost nodes; retrying", err)
 			}
 		case now := <-tick.C:
-			if err := out.reconcile(ctx, "", now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
+			if err := out.reconcile(ctx, "", now.Add(-reconcileAge)); err != nil && ctx.Err() == nil {
 				out.queueFailed(nil, "failed to compare the outbox with the queue; retrying", err)
 			}
 		}
@@ -191,16 +191,15 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 		}
 	}
 	if missed {
-		return out.reconcile(ctx, "", out.Now().Add(time.Millisecond), false)
+		return out.reconcile(ctx, "", out.Now().Add(time.Millisecond))
 	}
 	return nil
 }
 
 // reconcile queues every operation in the outbox that was created before an instant and has an id greater than after.
 // It skips claimed operations and those with an unsaved outcome. Operations that are already in the queue do not
-// change, except reopened ones. lost means that the queue lost the attempts, so the outcome of each operation is
-// unknown.
-func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time, lost bool) error {
+// change, except reopened ones.
+func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time) error {
 	const page = 500
 	for {
 		list, err := out.store.Outbox(ctx, after, page)
@@ -213,11 +212,7 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 			if out.Outbox.Claimed(op.ID) || out.unsaved.get(op.ID) != nil || !op.CreatedAt.Before(before) {
 				continue
 			}
-			if lost {
-				if change := out.delivery(op.Kind).Forgotten; change != nil {
-					change(&op)
-				}
-			} else if err := out.reopened(ctx, op); err != nil {
+			if err := out.reopened(ctx, op); err != nil {
 				return err
 			}
 			add = append(add, op)
@@ -277,7 +272,39 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 	if err := out.Options.Hooks.BeforeWork(ctx, now); err != nil {
 		return err
 	}
-	return out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)
+	if out.Options.QueueRebuilt {
+		if err := out.addForgotten(ctx); err != nil {
+			return err
+		}
+	}
+	return out.reconcile(ctx, "", out.started)
+}
+
+// addForgotten queues every operation in the outbox whose outcome is unknown because the queue lost its attempts. It
+// adds all of them in one step, even if there are none: until then, the queue counts as rebuilt, so the next process
+// starts over if this one ends first.
+func (out *Outbound) addForgotten(ctx context.Context) error {
+	const page = 500
+	var add []store.Operation
+	for after := ""; ; {
+		list, err := out.store.Outbox(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			change := out.delivery(op.Kind).Forgotten
+			if change == nil || !op.CreatedAt.Before(out.started) {
+				continue
+			}
+			if change(&op); op.Unknown {
+				add = append(add, op)
+			}
+		}
+		if len(list) < page {
+			return out.Queue.Add(ctx, add...)
+		}
+	}
 }
 
 // interrupted returns an operation whose attempt was cut short by the end of its process: its outcome is unknown.

@@ -38,7 +38,8 @@
 //
 // Open moves a damaged file aside and creates an empty one. Quarantined returns the path of the damaged file. No
 // operation is lost, because the outbox contains every unfinished operation. But an operation that is added again may
-// have been attempted before. So if Rebuilt reports true, the caller adds operations with Unknown set.
+// have been attempted before. So if Rebuilt reports true, the caller adds operations with Unknown set, in one call:
+// Rebuilt reports true until the first Add, even in later processes.
 //
 // A failing disk is different: after any write error except a full disk, the queue accepts no further write and Ping
 // fails. Restart the process.
@@ -75,6 +76,9 @@ var (
 
 // format is the format version of new files.
 const format = "1"
+
+// unfilledKey is the key in the bucket meta of a new file until the first Add.
+const unfilledKey = "unfilled"
 
 // Options configures Open. Path is required.
 type Options struct {
@@ -223,13 +227,14 @@ func openError(path string, err error) error {
 	}
 }
 
-// prepare creates the buckets of a new file, and then fresh is true. It checks the format of an existing file.
-func prepare(db *bbolt.DB) (fresh bool, err error) {
+// prepare creates the buckets of a new file. It checks the format of an existing file. unfilled is true until the first
+// Add.
+func prepare(db *bbolt.DB) (unfilled bool, err error) {
 	var have string
 	var scrubbing bool
 	err = db.View(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket([]byte(metaTable)); b != nil {
-			have = string(b.Get([]byte("format")))
+			have, unfilled = string(b.Get([]byte("format"))), b.Get([]byte(unfilledKey)) != nil
 		}
 		scrubbing = tx.Bucket([]byte(fillTable)) != nil
 		return nil
@@ -239,7 +244,7 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 	}
 	switch {
 	case have == format && !scrubbing:
-		return false, nil
+		return unfilled, nil
 	case have != format && have != "":
 		return false, fmt.Errorf(
 			"%w: %q instead of %q; start the program that wrote it, or move %s away: unfinished operations are "+
@@ -251,21 +256,24 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 		if scrubbing { // a crash interrupted the scrub
 			return tx.DeleteBucket([]byte(fillTable))
 		}
+		unfilled = true
 		for _, name := range tableNames {
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}
 		}
-		return tx.Bucket([]byte(metaTable)).Put([]byte("format"), []byte(format))
+		meta := tx.Bucket([]byte(metaTable))
+		return errors.Join(meta.Put([]byte("format"), []byte(format)), meta.Put([]byte(unfilledKey), []byte("1")))
 	})
 	if err != nil {
 		return false, fmt.Errorf("queue: %w", err)
 	}
-	return !scrubbing, nil
+	return unfilled, nil
 }
 
-// Rebuilt reports whether this Open started with an empty queue, because the file was missing or damaged. The
-// operations in the outbox may have been attempted before: add them with Unknown set.
+// Rebuilt reports whether this Open started with an empty queue, because the file was missing or damaged, or because no
+// process has called Add since then. The operations in the outbox may have been attempted before: add them in one call,
+// with Unknown set.
 func (q *Queue) Rebuilt() bool { return q.rebuilt }
 
 // Quarantined returns the path of the damaged file that Open moved aside, or "". The file may contain personal data:

@@ -140,12 +140,19 @@ func TestOpenRefusesUnrepairableFile(t *testing.T) {
 	}
 }
 
-func TestRebuildNeedsEmptyStart(t *testing.T) {
+// TestRebuiltUntilFirstAdd: a process that creates the file can end before it adds the operations in the outbox. So the
+// queue counts as rebuilt until the first Add, even one without operations.
+func TestRebuiltUntilFirstAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
-	for _, want := range []bool{true, false, false} {
+	for _, c := range []struct{ want, add bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
 		q := open(t, bolt.Options{Path: path, Check: bolt.Check})
-		if got := q.Rebuilt(); got != want || q.Quarantined() != "" {
-			t.Errorf("Rebuilt: got %v and %q, want %v", got, q.Quarantined(), want)
+		if got := q.Rebuilt(); got != c.want || q.Quarantined() != "" {
+			t.Errorf("Rebuilt: got %v and %q, want %v", got, q.Quarantined(), c.want)
+		}
+		if c.add {
+			if err := q.Add(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := q.Close(); err != nil {
 			t.Fatal(err)

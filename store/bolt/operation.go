@@ -29,11 +29,17 @@ func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
 			return err
 		}
 	}
-	if len(ops) == 0 {
+	if len(ops) == 0 && !q.rebuilt {
 		return ctx.Err()
 	}
 	now := time.Now()
 	return q.write(ctx, func(t *tables) error {
+		if meta := t.bucket(metaTable, ""); meta.Get([]byte(unfilledKey)) != nil {
+			t.changed = true
+			if err := meta.Delete([]byte(unfilledKey)); err != nil {
+				return err
+			}
+		}
 		known := t.bucket(operationTable, "")
 		for i, op := range ops {
 			if known.Get([]byte(op.ID)) != nil {

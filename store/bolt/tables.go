@@ -23,7 +23,7 @@ const (
 	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
 	removedTable   = "removed"    // (removal, id) of removed operations whose activity remains
 	countTable     = "counts"     // status, status and kind ("failed/email"), or table → how many, big-endian
-	metaTable      = "meta"       // format → 1; witness → the sealed Marker
+	metaTable      = "meta"       // format → 1; witness → the sealed Marker; unfilled → 1 until the first Add
 )
 
 var (
