@@ -85,7 +85,11 @@ func serveCommand(p process) *cobra.Command {
 				return errors.Join(err, listener.Close(), h.close())
 			}
 			h.keepers = []func(context.Context){h.keepDaily, h.keepFollowing}
-			return errors.Join(h.serve(c.Context(), listener, h.entrance.keep, h.reportState), h.close())
+			work := []func(context.Context){h.entrance.keep, h.reportState}
+			if cfg.upstream.url == "" {
+				work = append(work, h.warnWithoutUpstream)
+			}
+			return errors.Join(h.serve(c.Context(), listener, work...), h.close())
 		},
 	}
 	defineSettings(c, forServing)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 )
@@ -179,4 +181,30 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 			"quarantine", cfg.outbound.Quarantine, "timeout", u.timeout)
 	}
 	return nil
+}
+
+// warnWithoutUpstream logs a warning if operations wait for a practice-management system although none is configured.
+// No lane delivers them, so they do not fail at their deadlines either. This happens if the operator switches the
+// system off, or restores a backup, which contains no settings, on a new machine.
+func (h *house) warnWithoutUpstream(ctx context.Context) {
+	waiting := 0
+	for after := ""; ; {
+		list, err := h.store.Outbox(ctx, after, 500)
+		if err != nil {
+			return // the engine reads the outbox too, and logs the error
+		}
+		for _, op := range list {
+			after = op.ID
+			if booking.ChannelOf(op.Kind) == "upstream" && !op.Status.Final() {
+				waiting++
+			}
+		}
+		if len(list) < 500 {
+			break
+		}
+	}
+	if waiting > 0 {
+		h.log.Warn("operations wait for a practice-management system, but --upstream-url is not set",
+			"operations", waiting)
+	}
 }

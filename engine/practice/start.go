@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"holdfast/engine/booking"
 	"holdfast/store"
 )
 
@@ -17,7 +16,7 @@ import (
 // sent.
 func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error {
 	if !pr.IsConnected() {
-		return pr.warnUnconfigured(ctx)
+		return nil
 	}
 	var last time.Time
 	at := func(t time.Time) {
@@ -56,33 +55,6 @@ func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error 
 		}
 	}
 	pr.Options.Pacer.Restart(last)
-	return nil
-}
-
-// warnUnconfigured logs a warning if operations wait for a practice-management system although none is configured. No
-// lane delivers them, so they do not fail at their deadlines either. This happens if the operator switches the system
-// off, or restores a backup, which contains no settings, on a new machine.
-func (pr *Practice) warnUnconfigured(ctx context.Context) error {
-	waiting := 0
-	for after := ""; ; {
-		list, err := pr.store.Outbox(ctx, after, 500)
-		if err != nil {
-			return err
-		}
-		for _, op := range list {
-			after = op.ID
-			if booking.ChannelOf(op.Kind) == "upstream" && !op.Status.Final() {
-				waiting++
-			}
-		}
-		if len(list) < 500 {
-			break
-		}
-	}
-	if waiting > 0 {
-		pr.log.Warn("operations wait for a practice-management system, but --upstream-url is not set",
-			"operations", waiting)
-	}
 	return nil
 }
 
