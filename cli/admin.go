@@ -65,6 +65,9 @@ func answer(w http.ResponseWriter, body any) {
 	_ = json.NewEncoder(w).Encode(body) // an error means that the peer has closed the connection
 }
 
+// invalidValues is printed before the invalid fields of a command.
+const invalidValues = "these values are invalid"
+
 // refuse writes an error response with a problem. Each invalid field becomes an entry of Errors.
 func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -72,7 +75,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 	told := problem{Status: status, Title: http.StatusText(status), Detail: err.Error()}
 	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
-		told.Detail = "these values are invalid"
+		told.Detail = invalidValues
 		for _, f := range invalid.Fields {
 			told.Errors = append(told.Errors, mistake{f.Field, f.Message})
 		}
@@ -98,7 +101,11 @@ type mistake struct {
 
 func (p *problem) Error() string {
 	var b strings.Builder
-	b.WriteString(cmp.Or(p.Detail, p.Title))
+	detail := p.Detail
+	if len(p.Errors) > 0 {
+		detail = invalidValues // a route of the API tells its caller to send the request again
+	}
+	b.WriteString(cmp.Or(detail, p.Title))
 	for _, e := range p.Errors {
 		fmt.Fprintf(&b, "\n  %s: %s", e.Field, e.Message)
 	}

@@ -150,3 +150,20 @@ func TestFirstOwnerIsCreatedUnattended(t *testing.T) {
 		t.Error("the log contains a password")
 	}
 }
+
+// TestInvalidValuesAddressOperator: a command prints the invalid fields, without the sentence for callers of the API.
+func TestInvalidValuesAddressOperator(t *testing.T) {
+	t.Parallel()
+	dir := clinicDir(t)
+	for name, got := range map[string]ran{
+		"admin create": command(t, nil, "walrus teapot umbrella\n", "admin", "create", "--data", dir, "--name", "Jo",
+			"--email", "jo"),
+		"import": command(t, nil, "", "import", "--data", dir,
+			write(t, `{"clinic": {"name": "Harbour Clinic", "timezone": "Mars"}}`)),
+	} {
+		contains(t, name, got.stderr, "these values are invalid\n  ")
+		if got.code != 1 || strings.Contains(got.stderr, "send the request") {
+			t.Errorf("%s: exit code %d, printed %q; want 1 and nothing about a request", name, got.code, got.stderr)
+		}
+	}
+}
