@@ -253,6 +253,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 			return err == nil && now.UpstreamState == store.UpstreamConfirmed
 		}
 		p.Until(time.Minute, "it is upstream", written)
+		time.Sleep(time.Second) // operations of one millisecond belong to one change
 		before := len(p.Upstream.Calls())
 		for range 2 {
 			if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
