@@ -1,10 +1,11 @@
-package presence
+package presence_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast/engine/presence"
 	"holdfast/store"
 )
 
@@ -28,14 +29,14 @@ func TestOnlineDaysFollowTheWallClock(t *testing.T) {
 		line("2026-10-26 08:00", "online"), line("2026-10-26 09:00", "deactivated"),
 		line("2026-10-26 10:00", "activated"), line("2026-10-26 11:00", "offline"), line("2026-10-27 09:00", "online"),
 	}
-	hours := func(days []OnlineDay) string {
+	hours := func(days []presence.OnlineDay) string {
 		var said []string
 		for _, d := range days {
 			said = append(said, d.Date.String()[5:]+" "+d.Online.String())
 		}
 		return strings.Join(said, ", ")
 	}
-	stretches := func(spans []OnlineSpan) string {
+	stretches := func(spans []presence.OnlineSpan) string {
 		var said []string
 		for _, s := range spans {
 			said = append(said, strings.TrimSpace(s.From.In(berlin).Format("02 15:04-")+
@@ -54,8 +55,8 @@ func TestOnlineDaysFollowTheWallClock(t *testing.T) {
 			"26 00:30-26 01:00 auto_offline, 26 08:00-26 08:30"},
 		"what has not begun": {"2026-11-01 00:00", "2026-11-08 00:00", "2026-10-27 10:30", "", ""},
 	} {
-		spans := OnlineSpans(log, at(c.from), at(c.to), at(c.now))
-		if got := hours(OnlineDays(spans, berlin, at(c.from), at(c.to), at(c.now))); got != c.want {
+		spans := presence.OnlineSpans(log, at(c.from), at(c.to), at(c.now))
+		if got := hours(presence.OnlineDays(spans, berlin, at(c.from), at(c.to), at(c.now))); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
 		if got := stretches(spans); got != c.spans {
