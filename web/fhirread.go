@@ -123,6 +123,7 @@ func (s *Server) readFHIRAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.rw.Header()["Etag"] = []string{"W/" + versionTag(&a)}
 	return c.sayFHIR(http.StatusOK, s.fhirAppointment(c.base(), &a).Summary(q.text("_summary")))
 }
 
