@@ -9,7 +9,8 @@ import (
 )
 
 // TestNotifyFalseNeedsStaff: only the desk may suppress the patient's notices. A change through the manage link sends
-// them, whatever the request contains. Programs are notified of every change, so that their data does not become wrong.
+// them, whatever the request contains. Programs are notified of every change, so that their data does not become wrong,
+// and a moved appointment keeps its reminder.
 func TestNotifyFalseNeedsStaff(t *testing.T) {
 	for _, x := range []struct {
 		name, action, notice, event string
@@ -27,9 +28,10 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 					}
 					o.Notices.Hooks = notice.NewHooks(notice.HookOptions{})
 				})
-				h.do("PUT", "/v1/settings",
-					map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}}},
-					asAdmin).want(200)
+				h.do("PUT", "/v1/settings", map[string]any{
+					"webhooks":      []any{map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}},
+					"reminderHours": 1,
+				}, asAdmin).want(200)
 				booked := h.book(1, "checkup", map[string]any{
 					"slotStartDate": h.at(0), "specialistId": "ada",
 					"patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
@@ -44,6 +46,13 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 				}
 				h.do("POST", "/v1/appointments/"+id+x.action, x.body, who).want(200)
 				told := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
+				reminders := 1
+				if x.name == "move" {
+					reminders = 2 // the earlier one is not sent, because its appointment has moved
+				}
+				if n := strings.Count(told, `"channel":"email","notice":"reminder"`); n != reminders {
+					t.Errorf("%d reminders, want %d\n%s", n, reminders, told)
+				}
 				for promised, want := range map[string]bool{
 					`"channel":"email","notice":"` + x.notice + `"`:              by == "patient",
 					`"channel":"webhook","notice":"appointment.` + x.event + `"`: true,

@@ -17,8 +17,8 @@ type Change struct {
 	After  *store.Appointment
 	Actor  record.Actor
 	Reason string
-	Silent bool // no email and no text message; webhooks are sent
-	Import bool // from a spreadsheet: no webhooks either
+	Silent bool // no email and no text message, except the reminders of a move
+	Import bool // from a spreadsheet: nothing is sent
 	// Undoable, for a confirmed appointment: Record stores its state before the change, and the outbound operations
 	// wait until the change can no longer be undone.
 	Undoable bool
@@ -73,16 +73,9 @@ type Fence interface {
 	Takes(c *Change) []Promise
 }
 
-// Told reports whether the patient gets an email or a text message about a change, and as which kind of change.
-func (c *Change) Told() (kind string, ok bool) {
-	if c.Silent {
-		return "", false
-	}
-	return c.Announced()
-}
-
-// Announced reports whether webhooks announce a change, and as which kind of change. An agent's booking is announced
-// only after the practice-management system has accepted it, because it has not been confirmed to anyone before that.
+// Announced reports whether a change is announced, and as which kind of change. Of a silent change, only webhooks are
+// sent, and the reminders move. An agent's booking is announced only after the practice-management system has accepted
+// it, because it has not been confirmed to anyone before that.
 func (c *Change) Announced() (kind string, ok bool) {
 	switch {
 	case c.Fence, c.Import:

@@ -94,8 +94,8 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		}
 		return calls
 	}
-	kind, ok := c.Told()
-	if !ok || c.After.Patient.Email == "" {
+	kind, ok := c.Announced()
+	if !ok || c.After.Patient.Email == "" || c.Silent && kind != booking.ChangeRescheduled {
 		return nil
 	}
 	name := mailOf[kind]
@@ -103,6 +103,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		return booking.SameAddress(a.Patient.Email, c.After.Patient.Email)
 	})
 	switch {
+	case c.Silent: // only the reminders move
 	case len(ids) <= 1:
 		add(name, c.At)
 	case ids[0] == c.After.ID: // the first of them gets the email about all of them

@@ -51,18 +51,19 @@ func (ms *Messages) smsNumber(a *store.Appointment) string {
 
 // smsCalls returns the text messages required by a change.
 func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
-	kind, ok := c.Told()
+	kind, ok := c.Announced()
 	number := ms.smsNumber(c.After)
 	if c.Kind == booking.ChangePatientData && !c.Silent && number != "" && ms.smsNumber(c.Before) == "" {
 		return ms.smsReminders(c) // no reminders were planned while there was no number or no consent
 	}
-	if !ok || number == "" {
+	if !ok || number == "" || c.Silent && kind != booking.ChangeRescheduled {
 		return nil
 	}
 	name := mailOf[kind]
 	ids := together(c, func(a *store.Appointment) bool { return ms.smsNumber(a) == number })
 	deadline := c.At.Add(ms.outbound.Options.Limits.NoticeAge)
 	switch {
+	case c.Silent: // only the reminders move
 	case len(ids) <= 1:
 		if c.After.SlotEnd.Before(deadline) {
 			deadline = c.After.SlotEnd
