@@ -12,9 +12,27 @@ import (
 	"holdfast/store/postgres"
 )
 
-// A move also copies the unfinished operations of the queue, because only the queue records their attempts. Without
-// these records, the next server cannot tell which writes were sent, and every one of them needs a look-up or a person.
-// The operations arrive all at once or not at all: a server that finds an empty queue rebuilds it from the outbox.
+// A move also copies operations of the queue, because only the queue records their attempts. Without these records, the
+// next server cannot tell which writes were sent, and every one of them needs a look-up or a person. The operations
+// arrive all at once or not at all: a server that finds an empty queue rebuilds it from the outbox. If the queue is not
+// empty, the server adds the operations that were never attempted from the outbox.
+
+// fewest is how many operations a move copies at least, if there are so many, so that the queue is not empty. More
+// operations in one step are slow, and most of a queue are reminders that were never attempted.
+const fewest = 500
+
+// toMove returns the operations that a move copies: those that were attempted, and then others up to fewest.
+func toMove(ops []store.Operation) []store.Operation {
+	var attempted, others []store.Operation
+	for _, op := range ops {
+		if op.Status == store.OperationPending && op.Attempts == 0 && op.AttemptedAt.IsZero() && !op.Unknown {
+			others = append(others, op)
+		} else {
+			attempted = append(attempted, op)
+		}
+	}
+	return append(attempted, others[:max(0, min(len(others), fewest-len(attempted)))]...)
+}
 
 // unfinished returns the operations of a queue that were not completed.
 func unfinished(ctx context.Context, q store.Queue) (ops []store.Operation, err error) {
@@ -55,12 +73,12 @@ func (m *moving) growQueue(ctx context.Context, ops []store.Operation, url strin
 	return m.add(ctx, to, ops)
 }
 
-// add adds the operations to the queue in one step.
+// add adds the operations to move to the queue, in one step, and prints how many are unfinished.
 func (m *moving) add(ctx context.Context, to store.Queue, ops []store.Operation) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if err := to.Add(ctx, ops...); err != nil {
+	if err := to.Add(ctx, toMove(ops)...); err != nil {
 		return err
 	}
 	return m.say("%-20s %d\n", "queue", len(ops))

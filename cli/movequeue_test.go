@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,21 @@ func TestMoveKeepsQueue(t *testing.T) {
 	}
 	must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir)
 	queue(t, dir, func(q *bolt.Queue, _ bolt.Marker) { check("in SQLite", q, q.Rebuilt()) })
+}
+
+// TestMoveCopiesAttemptedFirst: a long queue of reminders that were never attempted does not move, because the next
+// server adds them from the outbox. Operations with attempts always move.
+func TestMoveCopiesAttemptedFirst(t *testing.T) {
+	t.Parallel()
+	tried, _ := queuedOperations()
+	ops := slices.Repeat([]store.Operation{{Kind: store.Email, Status: store.OperationPending}}, 2*fewest)
+	got := toMove(append(ops, tried[1:]...))
+	if len(got) != fewest || !reflect.DeepEqual(got[:2], tried[1:]) {
+		t.Errorf("got %d operations, first %+v; want %d, with the attempted first", len(got), got[:2], fewest)
+	}
+	if got := toMove(slices.Repeat(tried[1:2], 2*fewest)); len(got) != 2*fewest {
+		t.Errorf("got %d attempted operations, want all %d", len(got), 2*fewest)
+	}
 }
 
 // TestMoveLeavesUncertainQueue: attempts are not moved if they may be out of date. The next server then finds an empty
