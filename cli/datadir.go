@@ -107,6 +107,15 @@ func unusable(path string, err error) error {
 	)
 }
 
+// otherOwner adds advice to an error about a file that belongs to another user, as after a start of the server as root.
+// It returns other errors unchanged.
+func otherOwner(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w. Run holdfast as the user who owns the file, or change its owner with chown", err)
+}
+
 // lockPatience is how long a starting server waits for the lock of a server that has just been killed.
 const lockPatience = 2 * time.Second
 
@@ -221,7 +230,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("secret key: %w", err)
+		return nil, fmt.Errorf("secret key: %w", otherOwner(err))
 	}
 	keys, err := token.ParseKeyring(text)
 	if err != nil {

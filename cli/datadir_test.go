@@ -442,3 +442,20 @@ func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
 		t.Errorf("got %v, %v; want the early line, the queue file's and the late one", list, err)
 	}
 }
+
+func TestFileOfOtherUserHasAdvice(t *testing.T) {
+	t.Parallel()
+	denied := fmt.Errorf("secret key: %w", &fs.PathError{Op: "open", Path: secretFile, Err: fs.ErrPermission})
+	if err := otherOwner(denied); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want the cause in the error", err)
+	} else {
+		contains(t, "message", err.Error(), secretFile, "chown")
+	}
+	missing := &fs.PathError{Op: "open", Path: secretFile, Err: fs.ErrNotExist}
+	if got := otherOwner(missing); got != error(missing) {
+		t.Errorf("got %v, want it unchanged", got)
+	}
+	if got := otherOwner(nil); got != nil {
+		t.Errorf("got %v for no error", got)
+	}
+}

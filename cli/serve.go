@@ -226,7 +226,7 @@ func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error 
 		h.dir.keepReserve()
 	}
 	if err != nil {
-		return err
+		return otherOwner(err)
 	}
 	h.store = s
 	return nil
