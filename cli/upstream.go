@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
+	"holdfast/store"
 )
 
 // upstreamConfig contains the settings for the connection to the clinic's practice-management system, and for voice and
@@ -188,19 +189,12 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 // system off, or restores a backup, which contains no settings, on a new machine.
 func (h *house) warnWithoutUpstream(ctx context.Context) {
 	waiting := 0
-	for after := ""; ; {
-		list, err := h.store.Outbox(ctx, after, 500)
+	for op, err := range store.AllOutbox(ctx, h.store) {
 		if err != nil {
 			return // the engine reads the outbox too, and logs the error
 		}
-		for _, op := range list {
-			after = op.ID
-			if booking.ChannelOf(op.Kind) == "upstream" && !op.Status.Final() {
-				waiting++
-			}
-		}
-		if len(list) < 500 {
-			break
+		if booking.ChannelOf(op.Kind) == "upstream" && !op.Status.Final() {
+			waiting++
 		}
 	}
 	if waiting > 0 {

@@ -20,29 +20,23 @@ func (out *Outbound) Differences(ctx context.Context) (found []string, err error
 	if out.Queue == nil {
 		return nil, nil
 	}
-	const page = 500
-	for after, n := "", page; n == page; {
-		list, err := out.store.Outbox(ctx, after, page)
+	for op, err := range store.AllOutbox(ctx, out.store) {
 		if err != nil {
 			return nil, err
 		}
-		n = len(list)
-		for _, op := range list {
-			after = op.ID
-			known, err := out.Queue.Operation(ctx, op.ID)
-			switch {
-			case errors.Is(err, store.ErrNotFound):
-				if out.Now().Sub(op.CreatedAt) > handedOver {
-					found = append(found,
-						fmt.Sprintf("queue: operation %s was written to the outbox at %s but is not in the queue",
-							op.ID, op.CreatedAt.Format(time.RFC3339)))
-				}
-			case err != nil:
-				return nil, err
-			case known.Status == store.OperationCompleted:
+		known, err := out.Queue.Operation(ctx, op.ID)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			if out.Now().Sub(op.CreatedAt) > handedOver {
 				found = append(found,
-					fmt.Sprintf("queue: operation %s is completed in the queue but still in the outbox", op.ID))
+					fmt.Sprintf("queue: operation %s was written to the outbox at %s but is not in the queue",
+						op.ID, op.CreatedAt.Format(time.RFC3339)))
 			}
+		case err != nil:
+			return nil, err
+		case known.Status == store.OperationCompleted:
+			found = append(found,
+				fmt.Sprintf("queue: operation %s is completed in the queue but still in the outbox", op.ID))
 		}
 	}
 	return found, nil

@@ -284,27 +284,20 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 // adds all of them in one step, even if there are none: until then, the queue counts as rebuilt, so the next process
 // starts over if this one ends first.
 func (out *Outbound) addForgotten(ctx context.Context) error {
-	const page = 500
 	var add []store.Operation
-	for after := ""; ; {
-		list, err := out.store.Outbox(ctx, after, page)
+	for op, err := range store.AllOutbox(ctx, out.store) {
 		if err != nil {
 			return err
 		}
-		for _, op := range list {
-			after = op.ID
-			change := out.delivery(op.Kind).Forgotten
-			if change == nil || !op.CreatedAt.Before(out.started) {
-				continue
-			}
-			if change(&op); op.Unknown {
-				add = append(add, op)
-			}
+		change := out.delivery(op.Kind).Forgotten
+		if change == nil || !op.CreatedAt.Before(out.started) {
+			continue
 		}
-		if len(list) < page {
-			return out.Queue.Add(ctx, add...)
+		if change(&op); op.Unknown {
+			add = append(add, op)
 		}
 	}
+	return out.Queue.Add(ctx, add...)
 }
 
 // interrupted returns an operation whose attempt was cut short by the end of its process: its outcome is unknown.

@@ -44,19 +44,13 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 	if !unsent {
 		return true, nil
 	}
-	for after := ""; ; {
-		list, err := tx.Outbox(ctx, after, 500)
+	for op, err := range store.AllOutbox(ctx, tx) {
 		if err != nil {
 			return false, err
 		}
-		for _, op := range list {
-			if after = op.ID; op.AppointmentID == appointmentID && !op.Status.Final() &&
-				booking.ChannelOf(op.Kind) == "upstream" {
-				return true, nil
-			}
-		}
-		if len(list) < 500 {
-			return false, nil
+		if op.AppointmentID == appointmentID && !op.Status.Final() && booking.ChannelOf(op.Kind) == "upstream" {
+			return true, nil
 		}
 	}
+	return false, nil
 }

@@ -39,19 +39,12 @@ func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	for after := ""; ; {
-		list, err := pr.store.Outbox(ctx, after, 500)
+	for op, err := range store.AllOutbox(ctx, pr.store) {
 		if err != nil {
 			return err
 		}
-		for _, op := range list {
-			after = op.ID
-			if op.Unknown && op.CreatedAt.Before(pr.outbound.Started()) {
-				at(op.CreatedAt.Add(pr.Options.AgentBound))
-			}
-		}
-		if len(list) < 500 {
-			break
+		if op.Unknown && op.CreatedAt.Before(pr.outbound.Started()) {
+			at(op.CreatedAt.Add(pr.Options.AgentBound))
 		}
 	}
 	pr.Options.Pacer.Restart(last)
