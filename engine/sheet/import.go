@@ -119,8 +119,7 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	if err := tx.InsertAppointment(ctx, a); err != nil {
 		return nil, err
 	}
-	c := booking.Change{Kind: booking.ChangeCreated, After: &a, Actor: actor, Reason: "import", Silent: true, Import: true,
-		At: now}
+	c := booking.Change{Kind: booking.ChangeCreated, After: &a, Actor: actor, Reason: "import", Import: true, At: now}
 	err = sh.booking.Record(ctx, tx, &c)
 	return c.Calls, err
 }
