@@ -330,7 +330,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys,
 	})
 	e.Rule = rule.New(e.Clinic, asks(o.Notices.Hooks), o.Logger)
-	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message, e.Rule)
+	e.Request = request.New(o.Store, e.Record, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message, e.Rule)
 	e.Waitlist = waitlist.New(waitlist.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
 		Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,

@@ -37,9 +37,12 @@ func OnceOf(ctx context.Context) *Once {
 	return o
 }
 
-// Recall returns the saved response for o, or nil if the request is new. It returns ErrIdempotencyMismatch if the key
-// was used with a different body.
+// Recall returns the saved response for o, or nil if the request is new or o is nil. Errors: ErrIdempotencyMismatch (the
+// key was used with a different body), and the storage errors.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
+	if o == nil {
+		return nil, nil
+	}
 	now := time.Now()
 	found, known := r.answered(o, now)
 	if !known {
@@ -91,18 +94,6 @@ func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.T
 	return tx.Remember(ctx, store.IdempotencyRecord{
 		Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now,
 	})
-}
-
-// IsAnswered reports whether s has a response to o, so that this request is a repetition.
-func (o *Once) IsAnswered(ctx context.Context, s store.IdempotencyReader) (bool, error) {
-	if o == nil {
-		return false, nil
-	}
-	_, err := s.Recall(ctx, o.Scope, o.Key, time.Now().Add(-store.IdempotencyRetention))
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // maxAnswerBytes is the maximum size of each half of the responses in memory. A response about a hold takes about 600

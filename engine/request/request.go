@@ -47,6 +47,7 @@ import (
 // Requests books on behalf of the public. It is safe for concurrent use.
 type Requests struct {
 	store    store.Store
+	records  *record.Records
 	log      *slog.Logger
 	clinic   *clinic.Clinic
 	booking  *booking.Booking
@@ -56,9 +57,9 @@ type Requests struct {
 }
 
 // New returns a Requests. It consults the rule for every booking.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound,
-	m *message.Messages, asked *rule.Rule) *Requests {
-	return &Requests{s, log, c, b, out, m, asked}
+func New(s store.Store, r *record.Records, log *slog.Logger, c *clinic.Clinic, b *booking.Booking,
+	out *outbound.Outbound, m *message.Messages, asked *rule.Rule) *Requests {
+	return &Requests{s, r, log, c, b, out, m, asked}
 }
 
 // Visitor describes the origin of a public booking.
@@ -121,13 +122,13 @@ func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (
 }
 
 // permit consults the clinic's rule about a booking. A repeated request for any specialist gets this far if another
-// specialist is free; it already has a response, so permit makes no second call. Errors: store.ErrDuplicate (the request
-// is such a repetition), *rule.RefusedError, errApprove, ctx.Err(), and the storage errors.
+// specialist is free; it already has a response, so permit makes no second call. Errors: store.ErrDuplicate (the
+// request is such a repetition), *rule.RefusedError, errApprove, ctx.Err(), and those of Records.Recall.
 func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
 	if rq.clinic.Settings().BookingRule.URL == "" {
 		return nil
 	}
-	if isRepeat, err := r.Once.IsAnswered(ctx, rq.store); isRepeat || err != nil {
+	if response, err := rq.records.Recall(ctx, r.Once); response != nil || err != nil {
 		return cmp.Or(err, store.ErrDuplicate)
 	}
 	approve, err := rq.rule.Check(ctx, rule.Question{
