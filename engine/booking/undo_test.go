@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,6 +282,59 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 			t.Errorf("practice system: %+v, want it cancelled", p.Upstream.Appointments())
 		}
 	})
+}
+
+// TestUndoOfUnsentBooking: an undo of a cancellation succeeds while the booking still waits for the practice-management
+// system. It is refused if the server has given up the booking because of the cancellation.
+func TestUndoOfUnsentBooking(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		cancelAfter time.Duration // the server tries again 20 s after the booking
+		want        error
+		upstream    int // appointments that the system has in the end
+	}{
+		"the booking waits":    {time.Second, nil, 1},
+		"the booking is ended": {17 * time.Second, booking.ErrUndoLate, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var busy atomic.Bool
+				busy.Store(true)
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{
+					Decide: func(upstreamtest.Call) upstreamtest.Step {
+						if busy.Load() {
+							return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+						}
+						return upstreamtest.Step{Outcome: upstreamtest.OK}
+					},
+				}})
+				a, err := p.Booking.Book(t.Context(), booking.Request{
+					AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0",
+					Source: store.SourceStaff, Actor: enginetest.Jo,
+					Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(row.cancelAfter)
+				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+					Actor: enginetest.Jo, Undoable: true}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				_, err = p.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo})
+				if !errors.Is(err, row.want) {
+					t.Errorf("undone: %v, want %v", err, row.want)
+				}
+				busy.Store(false)
+				p.Until(time.Hour, "settled", p.Settled)
+				if got := p.Upstream.Appointments(); len(got) != row.upstream {
+					t.Errorf("the practice system has %+v, want %d", got, row.upstream)
+				}
+			})
+		})
+	}
 }
 
 // TestDeskCorrectsType: the desk can change an appointment's type without moving it if the new type fits.

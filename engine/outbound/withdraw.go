@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -44,12 +45,14 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 	if !unsent {
 		return true, nil
 	}
-	for op, err := range store.AllOutbox(ctx, tx) {
-		if err != nil {
-			return false, err
+	for _, d := range told[:first] {
+		if d.Channel != "upstream" {
+			continue
 		}
-		if op.AppointmentID == appointmentID && !op.Status.Final() && booking.ChannelOf(op.Kind) == "upstream" {
+		if op, err := tx.Promised(ctx, d.OperationID); err == nil && !op.Status.Final() {
 			return true, nil
+		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return false, err
 		}
 	}
 	return false, nil
