@@ -70,8 +70,8 @@ var rows = []row{
 		run: "^TestPowerCutAtEveryStep$", counted: `(\d+) cuts`, asked: 1_000, bug: unasked,
 	},
 	{
-		name: "one appointment upstream, replies lost", unit: "bookings", pkg: "./engine", run: "^TestSimulation$",
-		counted: `(\d+) bookings,`, args: []string{"-bookings", "300", "-seed", "{seed}"},
+		name: "one appointment upstream, replies lost", unit: "writes", pkg: "./engine", run: "^TestSimulation$",
+		counted: `(\d+) writes,`, args: []string{"-bookings", "300", "-seed", "{seed}"},
 		long: []string{"-bookings", "10000", "-seed", "{seed}"}, asked: 1_000_000, bug: unasked,
 	},
 	{

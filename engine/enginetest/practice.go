@@ -327,7 +327,8 @@ func (p *TestPractice) Until(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// Settled reports whether no operation is pending.
+// Settled reports whether no operation is pending, apart from those that wait until a person decides about an earlier
+// operation of the same appointment.
 func (p *TestPractice) Settled() bool {
 	n, err := p.Queue.Counts(context.Background())
 	if err != nil {
@@ -337,12 +338,19 @@ func (p *TestPractice) Settled() bool {
 	if err != nil {
 		p.T.Fatal(err)
 	}
+	undecided, waiting := map[string]bool{}, 0
 	for _, op := range list {
-		if !op.Status.Final() {
+		upstream := booking.ChannelOf(op.Kind) == "upstream"
+		switch {
+		case op.Status.Final():
+			undecided[op.AppointmentID] = undecided[op.AppointmentID] || upstream && op.NeedsReview
+		case upstream && undecided[op.AppointmentID]:
+			waiting++
+		default:
 			return false
 		}
 	}
-	return n.Pending+n.Processing == 0
+	return n.Pending+n.Processing <= waiting
 }
 
 // Buffer is a log that several goroutines can write to.
