@@ -47,6 +47,9 @@ func TestClinic(t *testing.T) {
 	} {
 		h.do("PUT", "/v1/clinic", body, asAdmin).problem(422, "validation_failed").field(field)
 	}
+	for locale, status := range map[string]int{"fr": 422, "english": 422, "de-AT": 200, "ES": 200} {
+		h.do("PUT", "/v1/clinic", map[string]any{"locale": locale}, asAdmin).want(status)
+	}
 }
 
 func TestAppointmentTypes(t *testing.T) {

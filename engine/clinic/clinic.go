@@ -24,6 +24,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -161,8 +162,10 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	if c.Locale == "" {
 		c.Locale = "en"
 	}
-	if !record.ValidLocale(c.Locale) {
-		m.Add(at+"locale", "must be a language tag like en, de or pt-BR")
+	if base, _, _ := strings.Cut(c.Locale, "-"); !record.ValidLocale(c.Locale) ||
+		!slices.Contains(words.Tags(), strings.ToLower(base)) {
+		m.Add(at+"locale", "must be a language that the server has texts in (%s), optionally with a region, as in de-AT",
+			strings.Join(words.Tags(), ", "))
 	}
 	if c.Phone != "" {
 		record.CheckPhone(m, contact+"phone", c.Phone)
