@@ -99,13 +99,22 @@ func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 	return ids
 }
 
+// PlaceOf returns the place to which the patient of an appointment comes. It returns nil for a remote appointment, and
+// if the appointment has no place.
+func (s *Schedule) PlaceOf(a *store.Appointment) *Place {
+	if s.IsRemote(a.AppointmentTypeID) {
+		return nil
+	}
+	return s.Place(a.Place)
+}
+
 // Where returns the location of an appointment in a language: the name and address of its place, or the clinic's
 // address. It returns an empty string for a remote appointment.
 func (s *Schedule) Where(a *store.Appointment, language string) string {
 	if s.IsRemote(a.AppointmentTypeID) {
 		return ""
 	}
-	p := s.Place(a.Place)
+	p := s.PlaceOf(a)
 	if p == nil {
 		return s.Clinic.Address
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,22 +112,34 @@ func TestProgramsReceiveWebhook(t *testing.T) {
 	defer server.Close()
 	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 		s.Webhooks = []clinic.WebhookEndpoint{{URL: server.URL, Active: true}}
+		s.Places = []clinic.Place{{ID: "north", Name: "North"}}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	hours, err := c.Clinic.WeeklyHours("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hours = slices.Clone(hours)
+	for i := range hours {
+		hours[i].Place = "north"
+	}
+	if err := c.Clinic.PutWeeklyHours(ctx, "system", "ada", hours); err != nil {
+		t.Fatal(err)
+	}
 	r := enginetest.BookingOf(1, "checkup")
-	r.SlotStart = c.Start
+	r.SlotStart, r.SpecialistID = c.Start, "ada"
 	r.Patient.Name = "Canary Person"
 	a := c.MustBook(r)
 	got := <-calls
 	var body struct {
 		Type string
-		Data struct{ AppointmentID, Status string }
+		Data struct{ AppointmentID, Status, Place string }
 	}
 	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" ||
-		body.Data.AppointmentID != a.ID {
-		t.Errorf("the webhook body is %s (%v), want appointment.created of %s", got.body, err, a.ID)
+		body.Data.AppointmentID != a.ID || body.Data.Place != "north" {
+		t.Errorf("the webhook body is %s (%v), want appointment.created of %s in the north", got.body, err, a.ID)
 	}
 	for _, secret := range []string{"Canary", "example.org", a.Owner} {
 		if strings.Contains(got.body, secret) {

@@ -39,6 +39,7 @@ type hookData struct {
 	Source            string `json:"source"`
 	UpstreamState     string `json:"upstreamState"`
 	Version           int64  `json:"version"`
+	Place             string `json:"place,omitempty"` // id of one of the clinic's places
 	PreviousStartDate string `json:"previousSlotStartDate,omitempty"`
 }
 
@@ -61,6 +62,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 		SlotStartDate: c.After.SlotStart.UTC().Format(time.RFC3339),
 		SlotEndDate:   c.After.SlotEnd.UTC().Format(time.RFC3339), Status: string(c.After.Status),
 		Source: string(c.After.Source), UpstreamState: string(c.After.UpstreamState), Version: c.After.Version,
+		Place: c.After.Place,
 	}
 	if c.Kind == booking.ChangeRescheduled {
 		data.PreviousStartDate = c.Before.SlotStart.UTC().Format(time.RFC3339)

@@ -41,6 +41,9 @@ func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.
 				start.Format(time.DateOnly), start.Format("15:04"), a.SlotEnd.In(zone).Format(time.RFC3339)
 			cell[colStatus], cell[colAttendance], cell[colSource] = string(a.Status), string(a.Attendance),
 				string(a.Source)
+			if place := s.PlaceOf(a); place != nil {
+				cell[colPlace] = place.Name
+			}
 			p := &a.Patient
 			cell[colName], cell[colEmail], cell[colPhone], cell[colBirthDate], cell[colNotes] = p.Name, p.Email,
 				p.Phone, p.BirthDate, p.Notes

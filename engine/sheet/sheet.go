@@ -125,12 +125,14 @@ const (
 	colNotes
 	colAnswers
 	colSource
+	colPlace
 	columnCount
 )
 
 var headings = [columnCount]string{
 	"id", "appointmentTypeId", "appointmentType", "specialistId", "specialist", "start", "date", "time", "end",
 	"status", "attendance", "name", "email", "phone", "birthDate", "notes", "answers", "source",
+	"place",
 }
 
 // aliases maps other names for a heading, folded, to its column.

@@ -7,6 +7,7 @@ import { time, write } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { columnIn } from './column.js'
 import { each } from './group.js'
+import { placeName } from './where.js'
 import { typeName, who } from './words.js'
 
 export function PrintSheet({ desk, date, columns }) {
@@ -60,7 +61,11 @@ export function PrintSheet({ desk, date, columns }) {
                           <b><bdi>${who(desk, a)}</bdi></b>
                         </td>
                         <td>${names && a.patient?.birthDate ? write('numeric', a.patient.birthDate) : ''}</td>
-                        <td>${typeName(s, a.appointmentTypeId)}${a.overbook ? ' (' + t('card.overbook') + ')' : ''}</td>
+                        <td>
+                          ${typeName(s, a.appointmentTypeId)}${a.overbook ? ' (' + t('card.overbook') + ')' : ''}${
+                            placeName(a.place) && ', ' + placeName(a.place)
+                          }
+                        </td>
                         <td>${names && a.patient?.phone}</td>
                         <td>${names && a.patient?.notes}</td>
                       </tr>
