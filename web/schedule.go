@@ -1,6 +1,10 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+
+	"holdfast/store"
+)
 
 // schedulePattern is a route that needs a credential. Its response contains no secret and no patient data, so compress
 // may compress it.
@@ -11,6 +15,38 @@ type scheduleJSON struct {
 	Specialists      []specialistDetailsJSON `json:"specialists"`
 	AppointmentTypes []appointmentTypeJSON   `json:"appointmentTypes"`
 	Calendars        []calendarJSON          `json:"calendars"`
+	Archived         archivedJSON            `json:"archived"`
+}
+
+// archivedJSON names the specialists and types that have been archived, because appointments still refer to them.
+type archivedJSON struct {
+	Specialists      []archivedSpecialistJSON `json:"specialists"`
+	AppointmentTypes []archivedTypeJSON       `json:"appointmentTypes"`
+}
+
+type archivedSpecialistJSON struct {
+	ID       string               `json:"id"`
+	Name     string               `json:"name"`
+	Kind     store.SpecialistKind `json:"kind,omitempty"`
+	Timezone string               `json:"timezone"`
+}
+
+type archivedTypeJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func archivedOf(s *store.Schedule) archivedJSON {
+	a := archivedJSON{[]archivedSpecialistJSON{}, []archivedTypeJSON{}}
+	for i := range s.ArchivedSpecialists {
+		p := &s.ArchivedSpecialists[i]
+		a.Specialists = append(a.Specialists, archivedSpecialistJSON{p.ID, p.Name, p.Kind, p.Timezone})
+	}
+	for i := range s.ArchivedTypes {
+		t := &s.ArchivedTypes[i]
+		a.AppointmentTypes = append(a.AppointmentTypes, archivedTypeJSON{t.ID, t.Name})
+	}
+	return a
 }
 
 // calendarJSON is the working time of one specialist.
@@ -26,7 +62,7 @@ type calendarJSON struct {
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()
 	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(now, true),
-		Calendars: []calendarJSON{}}
+		Calendars: []calendarJSON{}, Archived: archivedOf(now)}
 	for i := range now.Specialists {
 		p := &now.Specialists[i]
 		answer.Specialists = append(answer.Specialists, s.specialistDetailsOf(p))

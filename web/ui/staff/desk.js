@@ -112,11 +112,20 @@ export function createDesk(me, reload = () => location.reload()) {
       apply(answer)
     }
   }
-  // loadSchedule loads the specialists, the types and the calendars, all from one state of the database.
+  // loadSchedule loads the specialists, the types and the calendars, all from one state of the database. Archived
+  // specialists and types count as inactive, because the board still shows their appointments.
   const loadSchedule = applyLatest(
     () => get('/v1/schedule'),
-    ({ specialists, appointmentTypes, calendars }) =>
-      send({ type: 'schedule', specialists, types: appointmentTypes, calendars }),
+    ({ specialists, appointmentTypes, calendars, archived = { specialists: [], appointmentTypes: [] } }) =>
+      send({
+        type: 'schedule',
+        specialists: [...specialists, ...archived.specialists.map(x => ({ ...x, active: false }))],
+        types: [...appointmentTypes, ...archived.appointmentTypes.map(x => ({ ...x, active: false, specialists: [] }))],
+        calendars: [
+          ...calendars,
+          ...archived.specialists.map(x => ({ specialistId: x.id, weeklyHours: [], overrides: [], blocks: [] })),
+        ],
+      }),
   )
   const loadNews = applyLatest(
     () => {

@@ -436,7 +436,7 @@ export function Page({ desk }) {
             action=${t('people.archive')}
             close=${() => setLeaving(null)}
             run=${async () => {
-              await del('/v1/specialists/' + leaving.id)
+              await patch('/v1/specialists/' + leaving.id, { active: false })
               refresh()
               desk.toast('office.done')
             }}

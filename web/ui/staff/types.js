@@ -1,7 +1,7 @@
 // The appointment types that patients can book, described in sentences, and the order in which their specialists are
 // assigned.
 import { html, useState } from '../lib/html.js'
-import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
+import { get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { colourOf } from './words.js'
@@ -487,7 +487,7 @@ export function Page({ desk }) {
             action=${t('type.archive')}
             close=${() => setLeaving(null)}
             run=${async () => {
-              await del('/v1/appointment-types/' + leaving.id)
+              await patch('/v1/appointment-types/' + leaving.id, { active: false })
               refresh()
               desk.toast('office.done')
             }}
