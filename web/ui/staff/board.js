@@ -227,7 +227,7 @@ export function Page({ desk, rest }) {
         title=${write(one ? 'shortDay' : 'longDay', date)}
         book=${() => grid.act.book('')}
         extra=${
-          hasPlaces &&
+          hasPlaces() &&
           html`
             <${PlacePick} desk=${desk} />
           `

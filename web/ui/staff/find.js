@@ -100,7 +100,7 @@ export function Find({ desk, close }) {
     desk.open('book', { start: x.start, specialistId: x.specialistIds[0], typeId: draft.typeId })
   }
   // The place in a result is that of the first specialist, so the others are named only if one place is chosen.
-  const shown = hasPlaces && !draft.place ? 1 : 3
+  const shown = hasPlaces() && !draft.place ? 1 : 3
   const isHeld = x => held === x.start && h.phase === 'held'
   const keep = x => {
     setHeld(x.start)
@@ -134,7 +134,7 @@ export function Find({ desk, close }) {
             </select>
           </${Field}>
           ${
-            hasPlaces &&
+            hasPlaces() &&
             html`
               <${Field} id="find-place" label=${t('place.title')}>
                 <select id="find-place" value=${draft.place} onChange=${e => set({ place: e.currentTarget.value })}>

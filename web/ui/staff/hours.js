@@ -96,7 +96,7 @@ function Editor({ desk, person, types }) {
             <${Notice}
               kind="warn"
               icon="alert"
-              text=${hasPlaces ? 'hours.outside.places' : 'hours.outside'}
+              text=${hasPlaces() ? 'hours.outside.places' : 'hours.outside'}
               params=${{ n: out.length }}
             >
               <ul class="plain">

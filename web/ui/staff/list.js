@@ -240,7 +240,7 @@ export function Page({ desk, rest }) {
         title=${write(narrow ? 'shortDay' : 'longDay', date)}
         book=${book}
         extra=${
-          (all.length > 1 || hasPlaces) &&
+          (all.length > 1 || hasPlaces()) &&
           html`
             <${PlacePick} desk=${desk} />
             <label class="pick">

@@ -5,6 +5,7 @@ import { t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { dayAndTime } from '../lib/time.js'
 import { Intake } from './intake.js'
+import { placeName } from './where.js'
 import { specialistName, typeName } from './words.js'
 import { Propose } from './propose.js'
 import { Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
@@ -36,6 +37,12 @@ function Line({ s, r, confirm, decline, propose }) {
           }
           <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span>
           <span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
+          ${
+            placeName(r.place) &&
+            html`
+              <span><bdi>${placeName(r.place)}</bdi></span>
+            `
+          }
           ${
             phone &&
             html`

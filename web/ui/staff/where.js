@@ -8,10 +8,10 @@ import { dayIn, minutesOf, weekdayOf } from './day.js'
 import { cell } from './store.js'
 
 // If the clinic has only one place, the console does not show it.
-export const hasPlaces = boot.places.length > 1
+export const hasPlaces = () => boot.places.length > 1
 const nameOf = p => p.names?.[lang] || p.name
 export const placeName = id => {
-  const at = hasPlaces && boot.places.find(p => p.id === id)
+  const at = hasPlaces() && boot.places.find(p => p.id === id)
   return at ? nameOf(at) : ''
 }
 
@@ -24,7 +24,7 @@ const windowsOn = (s, id, date) => {
 // placeAt returns the name of the place where a specialist works at an instant: the place of the hours that contain the
 // instant or, outside the hours, the first place of that day. The server applies the same rule.
 export function placeAt(s, id, start) {
-  if (!hasPlaces || !start) return ''
+  if (!hasPlaces() || !start) return ''
   const own = s.specialists.find(x => x.id === id)?.timezone || zone,
     date = dateOf(start, own)
   const minute = dayIn(date, own).minuteOf(start),
@@ -56,7 +56,7 @@ export const PlaceOptions = ({ chosen }) => html`
 export function PlacePick({ desk }) {
   const place = useStore(desk.prefs, p => (placeName(p.place) ? p.place : ''))
   return (
-    hasPlaces &&
+    hasPlaces() &&
     html`
       <label class="pick">
         <span class="sr">${t('place.pick')}</span>

@@ -34,7 +34,7 @@ export function WishFields({ s, type, draft, set, error, last }) {
   const input = key => value => set({ [key]: value })
   return html`
     ${
-      hasPlaces &&
+      hasPlaces() &&
       html`
         <${Field} id="wl-place" label=${t('place.title')}>
           <select id="wl-place" value=${draft.place} onChange=${e => set({ place: e.currentTarget.value })}>
