@@ -415,8 +415,8 @@ export const showWait = (root, props) =>
     root,
   )
 
-// Sooner is a button on the page of an appointment. It puts the patient on the waiting list for an earlier time, until
-// the day of the appointment.
+// Sooner is a button on the page of an appointment. It puts the patient on the waiting list for an earlier time at the
+// same place, until the day of the appointment.
 export function Sooner({ a, path, options }) {
   const [state, setState] = useState(''),
     key = useRef(newKey())
@@ -424,8 +424,9 @@ export function Sooner({ a, path, options }) {
   const ask = async () => {
     if (state === 'busy') return
     setState('busy')
+    const at = !typeOf(a.appointmentTypeId)?.remote && boot.places.find(x => x.id === a.place)
     setState(
-      await post(path, {}, { ...options, key: key.current }).then(
+      await post(path, at ? { place: at.id } : {}, { ...options, key: key.current }).then(
         () => 'done',
         () => 'failed',
       ),

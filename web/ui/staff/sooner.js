@@ -8,6 +8,7 @@ import { dateOf, dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Failed, useChange } from './move.js'
 import { find } from './store.js'
+import { placeName } from './where.js'
 import { WishFields, blankWish, wishOf } from './wish.js'
 import { specialistName, typeIn, typeName, who } from './words.js'
 
@@ -18,6 +19,7 @@ export function Sooner({ desk, id, close }) {
   const [draft, setDraft] = useState(() => ({
     ...blankWish(dateOf(serverNow()), dateOf(a.start)),
     who: a.specialistId,
+    place: placeName(a.place) && !typeIn(desk.store.get(), a.appointmentTypeId)?.remote ? a.place : '',
   }))
   const change = useChange(async (body, key) => {
     await desk.waitSooner(a, body, key)
