@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -42,6 +43,7 @@ func TestPatientChoosesPlace(t *testing.T) {
 	p.click(".bar button")
 	p.until(`location.search.includes('place=south')`)
 	p.live()
+	p.until(`/any specialist, South/.test(document.querySelector('.lead').innerText)`)
 	p.day(h.date)
 	p.take(h.at("10:00"))
 	p.confirm()
@@ -192,6 +194,68 @@ func TestOwnerAddsPlace(t *testing.T) {
 	got := h.must(200, "GET", "/v1/specialists/ada", nil)
 	if places, _ := got.get("specialist", "places").([]any); len(places) != 1 {
 		t.Errorf("ada is %s", got.raw)
+	}
+}
+
+// TestNewPlacesShowAtOnce: after an owner has added the clinic's places, the same page shows them on the board and for
+// a request, without a reload.
+func TestNewPlacesShowAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there("#consent")
+	for i, name := range []string{"North", "South"} {
+		p.press("Add place")
+		p.fill(fmt.Sprintf(`[id="places[%d].name"]`, i), name)
+	}
+	p.run(`document.getElementById('places[0].name').closest('form').querySelector('[type=submit]').click()`)
+	p.says("Saved")
+	id := h.must(200, "GET", "/v1/settings", nil, asAdmin).get("settings", "places").([]any)[0].(map[string]any)["id"]
+	hours := []map[string]any{}
+	for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
+		hours = append(hours, map[string]any{"weekday": day, "start": "08:00", "end": "18:00", "place": id})
+	}
+	h.must(200, "PUT", "/v1/specialists/ada/weekly-hours", hours, asAdmin)
+	h.must(200, "PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true}, asAdmin)
+	h.must(202, "POST", "/v1/appointment-types/checkup/book", map[string]any{"clientId": "a-visitor-who-asks-1",
+		"slotStartDate": h.at("15:00"), "specialistId": "ada",
+		"patient": map[string]any{"name": "Omar Ruiz", "phone": "030 1112233"}})
+	p.run(`location.hash = 'requests'`)
+	p.until(`/Omar Ruiz[^]*North/.test(document.querySelector('.lines')?.innerText)`)
+	p.run(`location.hash = 'day/` + h.date + `'`)
+	p.there(".pick select[name=place]")
+	// The request keeps the name of a specialist who is archived.
+	h.must(200, "DELETE", "/v1/specialists/ada", nil, asAdmin)
+	p.open("/staff?lang=en#requests")
+	p.until(`/Omar Ruiz[^]*Dr Ada Brandt or this type is deactivated/.test(document.querySelector('.lines')?.innerText)`)
+}
+
+// TestEarlierTimeKeepsPlace: an entry for an earlier time is for the place of the appointment, whether the patient or
+// the desk adds it. The desk can choose all places.
+func TestEarlierTimeKeepsPlace(t *testing.T) {
+	t.Parallel()
+	h := mailing(t, atTwoPlaces)
+	p, id := h.openedCard(t, "15:00")
+	p.click("dialog .sooner")
+	p.there("dialog #wl-place")
+	p.until(`document.querySelector('#wl-place').value === 'north'`)
+	p.set("#wl-place", "")
+	p.click("dialog [type=submit]")
+	p.says("Lena Vogt is on the waiting list for an earlier time.")
+	if got := h.waiting().Wish.Place; got != "" {
+		t.Errorf("the desk chose all places, but the entry has the place %q", got)
+	}
+	a, err := h.engine.Booking.Appointment(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient := h.tab(t)
+	patient.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&a))
+	patient.press("Notify me if an earlier time becomes free")
+	patient.says("You are on the waiting list for an earlier time.")
+	if got := h.waiting().Wish.Place; got != "north" {
+		t.Errorf("the entry has the place %q, want north", got)
 	}
 }
 

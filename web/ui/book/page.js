@@ -4,7 +4,7 @@ import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, query, servingOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'
 import { ready as client, client as self } from '../lib/client.js'
-import { need, ready as words, t } from '../lib/i18n.js'
+import { lang, need, ready as words, t } from '../lib/i18n.js'
 import { createRouter, useHeading } from '../lib/router.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { Renewed, renew, renewed } from '../lib/renew.js'
@@ -219,6 +219,16 @@ async function session(open) {
 // --- views
 const person = id => (id ? nameOf(id) : t('who.any.short'))
 
+// placesFor returns the places to which the choice can lead: the chosen place, or those of the specialists.
+const placesFor = (type, { specialistId, place }) =>
+  boot.places[1] && type && !type.remote
+    ? boot.places.filter(x =>
+        place
+          ? x.id === place
+          : servingOf(type).some(p => p.places?.includes(x.id) && (!specialistId || p.id === specialistId)),
+      )
+    : []
+
 // If the quota is full, the page lists the patient's own holds. The server lists holds only to the client that owns
 // them.
 function Problems({ h, type, retry }) {
@@ -271,6 +281,8 @@ function When() {
   useEffect(() => {
     if (!s.loading && !p.Compare) compare.get().then(({ Compare }) => page.set({ Compare }))
   }, [s.loading])
+  const [at, other] = placesFor(type, p),
+    place = !other && at
   const summary = {
     type: html`
       <${Name} of=${type.name} />
@@ -278,6 +290,12 @@ function When() {
     minutes: t('minutes', { n: type.durationMinutes }),
     who: html`
       <${Name} of=${person(p.specialistId)} />
+      ${place && ', '}${
+        place &&
+        html`
+          <${Name} of=${place.name} />
+        `
+      }
     `,
   }
   return html`
@@ -362,7 +380,8 @@ function App() {
   const h = useStore(hold.store)
   const link = useStore(calendar?.store || page, s => s.link)
   const type = step !== 'what' && typeOf(typeId)
-  const held = isHeld(h) && type
+  const held = isHeld(h) && type,
+    at = placesFor(type, page.get())
   const aside = html`
     <${Aside}
       rows=${[
@@ -384,9 +403,11 @@ function App() {
         [t('summary.when'), held && dayAndTime(h.start)],
         [
           t('summary.where'),
-          html`
-            <${Where} id=${held ? h.place : page.get().place} />
-          `,
+          at[1] && !held
+            ? new Intl.ListFormat(lang, { type: 'disjunction' }).format(at.map(x => x.name))
+            : html`
+                <${Where} id=${held ? h.place : at[0]?.id} />
+              `,
         ],
       ]}
     />
