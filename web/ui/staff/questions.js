@@ -39,6 +39,17 @@ export const questionsOf = list =>
     ),
   }))
 
+// mistakesIn returns the errors that the server would find in the clinic's own language, by field.
+export function mistakesIn(questions) {
+  const wrong = {}
+  questions.forEach(({ label, options }, i) => {
+    if (!label.trim()) wrong[`questions[${i}].label`] = t('question.label.err')
+    if (options && (options.length < 2 || options.length > 30 || new Set(options).size < options.length))
+      wrong[`questions[${i}].options`] = t('question.options.err')
+  })
+  return wrong
+}
+
 export function Questions({ list, change, errors }) {
   const edit = (i, part) => change(list.map((q, j) => (j === i ? { ...q, ...part } : q)))
   const swap = (i, by) => change(list.map((q, j) => (j === i ? list[i + by] : j === i + by ? list[i] : q)))

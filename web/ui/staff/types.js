@@ -7,23 +7,24 @@ import { t } from '../lib/i18n.js'
 import { colourOf } from './words.js'
 import { Needs } from './needs.js'
 import { Order, Plus, RecordForm, useDraft } from './record.js'
-import { draftOf, Questions, questionsOf } from './questions.js'
+import { draftOf, mistakesIn, Questions, questionsOf } from './questions.js'
 import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
 import { Check, Confirm, Office, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 
-// lasting returns the text for a length, in the largest unit that gives a whole number.
-const lasting = minutes => {
+// lasting returns the text for a length, in the largest unit that gives a whole number, or for how often something
+// recurs, with key 'every'.
+const lasting = (minutes, key = 'length') => {
   const [unit, n] =
     minutes % 1440 === 0 && minutes
       ? ['days', minutes / 1440]
       : minutes % 60 === 0 && minutes
         ? ['hours', minutes / 60]
         : ['minutes', minutes]
-  return t('length.' + unit, { n })
+  return t(key + '.' + unit, { n })
 }
 export const sentences = x =>
   [
-    t('type.says.length', { length: lasting(x.durationMinutes), step: lasting(x.slotStepMinutes) }),
+    t('type.says.length', { length: lasting(x.durationMinutes), step: lasting(x.slotStepMinutes, 'every') }),
     x.minNoticeMinutes > 0
       ? t('type.says.window', { from: lasting(x.minNoticeMinutes), days: t('length.days', { n: x.horizonDays }) })
       : t('type.says.horizon', { days: t('length.days', { n: x.horizonDays }) }),
@@ -214,6 +215,10 @@ function Edit({ desk, type, copy, people: all, groups, close, done }) {
     if (!form.name.trim()) wrong.name = t('type.name.err')
     for (const n of numbers)
       if (form[n].trim() === '' || !Number.isFinite(whole[n]) || whole[n] < 0) wrong[n] = t('type.number.err')
+    const needs = form.needs.filter(group => group.length),
+      questions = questionsOf(form.questions)
+    if (needs.length && whole.capacity > 1) wrong.needs = t('needs.group.err')
+    Object.assign(wrong, mistakesIn(questions))
     if (Object.keys(wrong).length) return sending.refuse(wrong)
     const body = {
       name: form.name.trim(),
@@ -221,9 +226,9 @@ function Edit({ desk, type, copy, people: all, groups, close, done }) {
       ...whole,
       active: form.active,
       specialists: form.specialists,
-      needs: form.needs.filter(group => group.length),
+      needs,
       ...pageOf(form),
-      questions: questionsOf(form.questions),
+      questions,
     }
     const answer = await sending.send(() =>
       type ? patch('/v1/appointment-types/' + type.id, body) : post('/v1/appointment-types', body, { key: newKey() }),
