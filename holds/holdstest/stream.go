@@ -78,7 +78,8 @@ func (s *stream) account(e holds.Event) {
 	_, over := s.ended[e.HoldID]
 	if s.replaced.HoldID != "" && (e.HoldID == s.replaced.HoldID || e.SpecialistID == s.replacing.SpecialistID) {
 		if e.HoldID != s.replaced.HoldID || e.Kind != holds.EventRelease || e.Reason != holds.ReasonReleased {
-			s.fault("hold %s began before %s, which is in its way, ended", s.replacing.HoldID, s.replaced.HoldID)
+			s.fault("hold %s began before %s, which is in its way, ended:%s", s.replacing.HoldID, s.replaced.HoldID,
+				s.describe())
 		}
 		s.replaced, s.replacing = holds.Event{}, holds.Event{}
 	}
@@ -91,7 +92,7 @@ func (s *stream) account(e holds.Event) {
 			if before := (holds.Hold{Span: other.Span,
 				Resources: other.Resources}); before.Excludes(&holds.Hold{Span: e.Span, Resources: e.Resources}) {
 				if s.replaced.HoldID != "" {
-					s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
+					s.fault("hold %s began before %s, which is in its way, ended:%s", e.HoldID, other.HoldID, s.describe())
 				}
 				s.replaced, s.replacing = other, e // the next event must be the release of the hold that it replaces
 			}
@@ -225,7 +226,8 @@ func (s *stream) end() {
 func (s *stream) describe() string {
 	var text strings.Builder
 	for _, e := range s.events[max(0, len(s.events)-20):] {
-		fmt.Fprintf(&text, "\n\t%d %s %s %s %s", e.Seq, e.Kind, e.HoldID, e.SpecialistID, e.Reason)
+		fmt.Fprintf(&text, "\n\t%d %s %s of %s at %s until %s %s", e.Seq, e.Kind, e.HoldID, e.SpecialistID,
+			e.SlotStart.Format("15:04"), e.ExpiresAt.Format("15:04:05.000"), e.Reason)
 	}
 	return text.String()
 }
