@@ -168,11 +168,10 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 			continue
 		}
 		switch {
-		case other.Seat >= len(booked) && !slices.Contains(above, other.Seat):
-			above = append(above, other.Seat)
-		case other.Seat >= len(booked):
-		case other.Seat >= 0:
+		case other.Seat < len(booked):
 			booked[other.Seat] = true
+		case !slices.Contains(above, other.Seat):
+			above = append(above, other.Seat)
 		}
 	}
 	var free []int
@@ -281,7 +280,7 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	// begun.
 	for d := day; d <= day+1; d++ {
 		for _, s := range zone.stretches(nil, d, c.windowsOf(d)) {
-			if duration <= 0 || at < s.start || at+duration > s.end || (at+duration == s.end && !exact) {
+			if at < s.start || at+duration > s.end || (at+duration == s.end && !exact) {
 				continue
 			}
 			if exact && (at-s.start)%step == 0 {
@@ -356,9 +355,7 @@ type blockedTime struct{ start, end int64 }
 func makeBlocked(blocks []store.Block) []blockedTime {
 	all := make([]blockedTime, 0, len(blocks))
 	for i := range blocks {
-		if b := (blockedTime{blocks[i].Start.UnixMilli(), blocks[i].End.UnixMilli()}); b.start < b.end {
-			all = append(all, b)
-		}
+		all = append(all, blockedTime{blocks[i].Start.UnixMilli(), blocks[i].End.UnixMilli()})
 	}
 	slices.SortFunc(all, func(a, b blockedTime) int { return cmp.Compare(a.start, b.start) })
 	merged := all[:0]
@@ -405,7 +402,7 @@ type window struct{ start, end int64 }
 // stretch is a window on one date, as two instants [start, end).
 type stretch struct{ start, end int64 }
 
-// makeWindows converts windows to wall-clock seconds, in order and without duplicates.
+// makeWindows converts windows to wall-clock seconds.
 func makeWindows(in []store.Window) ([]window, error) {
 	out := make([]window, 0, len(in))
 	for _, w := range in {
@@ -414,13 +411,7 @@ func makeWindows(in []store.Window) ([]window, error) {
 		}
 		out = append(out, window{int64(w.Start) * 60, int64(w.End) * 60})
 	}
-	slices.SortFunc(out, func(a, b window) int {
-		if a.start != b.start {
-			return int(a.start - b.start)
-		}
-		return int(a.end - b.end)
-	})
-	return slices.Compact(out), nil
+	return out, nil
 }
 
 // LoadZone loads a time zone by its IANA name. It refuses names whose meaning depends on the machine: the empty name,

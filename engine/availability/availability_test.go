@@ -367,6 +367,8 @@ func TestNewCalendarRefusesInvalidRules(t *testing.T) {
 			want: "specialist ada, monday: the hours 10:00 to 10:00 must start and end on the same day"},
 		"window past midnight": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 1441)}},
 			want: "specialist ada, monday: the hours 10:00 to 24:01 must start and end on the same day"},
+		"negative weekday": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: -1, Window: window(540, 600)}},
+			want: "specialist ada: weekday -1 is not a day of the week"},
 		"eighth weekday": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 7, Window: window(540, 600)}},
 			want: "specialist ada: weekday 7 is not a day of the week"},
 		"reversed override": {zone: "UTC",

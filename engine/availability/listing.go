@@ -34,7 +34,7 @@ type Free struct {
 func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
 	first, end := ceilSeconds(from), ceilSeconds(to)
 	duration, step := lengths(t)
-	if duration <= 0 || first >= end {
+	if first >= end {
 		return dst
 	}
 	zone, all := zoneCursor{loc: c.zone}, len(dst)
