@@ -70,14 +70,17 @@ func (h Harness) busy(t *testing.T) {
 	})
 	h.prove(t, "an appointment can move onto a part of its own time", func(p *proof) {
 		own := p.book("ada", "09:00", "10:00")
+		p.book("ada", "08:00", "08:30")
 		p.book("ada", "10:30", "11:00")
 		c := p.claimOf(p.spanAt("ada", p.at("09:30"), p.at("10:30")), amal)
 		p.taken(c)
 		c.Moving = []holds.Booked{own}
 		p.released(p.claim(c))
-		c = p.claimOf(p.spanAt("ada", p.at("09:45"), p.at("10:45")), amal)
-		c.Moving = []holds.Booked{own}
-		p.taken(c) // another appointment occupies it
+		for _, from := range []string{"08:15", "09:45"} {
+			c = p.claimOf(p.spanAt("ada", p.at(from), p.at(from).Add(time.Hour)), amal)
+			c.Moving = []holds.Booked{own}
+			p.taken(c) // another appointment occupies it
+		}
 		c = p.claimOf(p.spanAt("bob", p.at("09:30"), p.at("10:30")), amal)
 		c.Moving = []holds.Booked{own}
 		p.claim(c)

@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/holds"
 	"holdfast/holds/holdstest"
@@ -111,5 +114,59 @@ func check(t testing.TB, b *Backend) {
 			byLoad(b.presence.order[i-1], one) >= 0 {
 			t.Errorf("%s has the wrong place in the list of online specialists", one.SpecialistID)
 		}
+	}
+}
+
+// TestBusyTimeIsBounded: booked time of past days is dropped when a new day begins, and a day without booked time needs
+// no memory.
+func TestBusyTimeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		defer b.Close()
+		book := func(busy bool) {
+			start := time.Now().Truncate(time.Hour)
+			if err := b.setBusy("ada", holds.TicksTouching(start, start.Add(time.Hour)), busy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			book(true)
+			time.Sleep(24 * time.Hour)
+		}
+		of := b.shardOf("ada").of("ada")
+		if n := len(of.busy); n != pastDays+1 {
+			t.Errorf("got the booked time of %d days, want %d", n, pastDays+1)
+		}
+		book(true)
+		book(false)
+		if n := len(of.busy); n != pastDays {
+			t.Errorf("got the booked time of %d days without today, want %d", n, pastDays)
+		}
+	})
+}
+
+// TestTransferBetweenNeighbors: a hold can be transferred between two owners that share a lock.
+func TestTransferBetweenNeighbors(t *testing.T) {
+	b := New(Options{})
+	defer b.Close()
+	giver := holds.ClientID("client-number-0000").Owner()
+	chains, _ := b.identify(giver)
+	for i := 1; ; i++ {
+		taker := holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner()
+		if other, _ := b.identify(taker); other != chains {
+			continue
+		}
+		day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
+		span := holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: day,
+			SlotEnd: day.Add(time.Hour), BusyStart: day, BusyEnd: day.Add(time.Hour)}
+		h, err := b.Claim(t.Context(), holds.Claim{Span: span, Owner: giver, Seats: []int{0}, TTL: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err = b.Transfer(t.Context(), h.ID, giver, taker, time.Hour, time.Hour)
+		if err != nil || h.Owner != taker {
+			t.Errorf("got %+v, %v, want a hold of the second owner", h, err)
+		}
+		return
 	}
 }
