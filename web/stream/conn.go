@@ -96,6 +96,8 @@ func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Du
 			if err == nil {
 				err = control.Flush()
 			}
+			// HTTP/2 resets a stream at its deadline, even if no write is waiting.
+			_ = control.SetWriteDeadline(time.Time{})
 			c.errs <- err
 		}
 	}
