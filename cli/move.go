@@ -54,7 +54,7 @@ func (p process) move(ctx context.Context, cfg config, to, toFile string, dry bo
 	}
 	url, err := parseDatabase(to)
 	if err != nil {
-		return fmt.Errorf("--to %w, or sqlite:DIRECTORY", err)
+		return fmt.Errorf("--to is not sqlite:DIRECTORY, so it %w", err)
 	}
 	return m.grow(ctx, url)
 }

@@ -291,8 +291,12 @@ func parseDatabase(v string) (string, error) {
 		return "", nil
 	}
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", errors.New("must look like postgres://user@host:5432/name?sslmode=require")
+	_, rest, _ := strings.Cut(v, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	// The driver ends the password at the first @. It would look up the rest of the password as the name of a host.
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Count(authority, "@") > 1 {
+		return "", errors.New("must look like postgres://user@host:5432/name?sslmode=require; " +
+			"write special characters of a password percent-encoded, such as %40 for @")
 	}
 	return v, nil
 }

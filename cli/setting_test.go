@@ -150,6 +150,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"redis", "http://user:secret@localhost", "redis://"},
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
+		{"database", "postgres://user:its@secret@localhost/clinic", "%40 for @"},
+		{"database", "postgres://user:its/secret@localhost/clinic", "percent-encoded"},
 		{"upstream-url", "pms.example/GetData.ashx", "the full address"},
 		{"upstream-url", "ftp://pms.example/GetData.ashx", "the full address"},
 		{"upstream-url", "https://user:secret@pms.example/", "must not contain a user name or password"},
