@@ -27,8 +27,10 @@ type guesses struct {
 type guessKey [sha256.Size]byte
 
 type failures struct {
-	count int
-	last  time.Time
+	count int       // failed attempts
+	last  time.Time // start of the last failed attempt
+	open  int       // attempts without an outcome yet
+	begun time.Time // start of the last of them
 }
 
 // counted is one of the counts that an attempt adds to.
@@ -113,24 +115,35 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	}
 	g.makeRoom()
 	for _, c := range x {
-		g.all[c.key] = failures{g.since(now, c.key).count + 1, now}
+		f := g.since(now, c.key)
+		f.open, f.begun = f.open+1, now
+		g.all[c.key] = f
 	}
 	return time.Time{}
 }
 
 // end corrects the counts after an attempt that begin counted. A correct attempt resets the counts of the account. An
-// attempt without a result, such as a correct password without the required code, is not counted.
+// attempt without a result, such as a correct password without the required code, is not counted. Neither of them
+// changes the start of the wait: it begins at the last failure.
 func (g *guesses) end(x guess, err error) {
-	if isWrong(err) {
-		return
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range x {
-		if f := g.all[c.key]; f.count > 1 && (err != nil || c.stays) {
-			g.all[c.key] = failures{f.count - 1, f.last}
-		} else {
+		f := g.all[c.key]
+		if f.open == 0 { // makeRoom has removed the attempt
+			continue
+		}
+		f.open--
+		switch {
+		case isWrong(err):
+			f.count, f.last = f.count+1, f.begun
+		case err == nil && !c.stays:
+			f.count = 0
+		}
+		if f.count+f.open == 0 {
 			delete(g.all, c.key)
+		} else {
+			g.all[c.key] = f
 		}
 	}
 }
@@ -141,13 +154,24 @@ func isWrong(err error) bool {
 		errors.Is(err, ErrOtherIdentity)
 }
 
-// since returns the number of failures that still count.
+// since returns the attempts that still count.
 func (g *guesses) since(now time.Time, key guessKey) failures {
 	f := g.all[key]
 	if now.Sub(f.last) > maxBackoff {
-		return failures{}
+		f.count = 0
+	}
+	if now.Sub(f.begun) > maxBackoff {
+		f.open = 0
 	}
 	return f
+}
+
+// latest returns the start of the last attempt that counts as failed.
+func (f failures) latest() time.Time {
+	if f.open > 0 && (f.count == 0 || f.begun.After(f.last)) {
+		return f.begun
+	}
+	return f.last
 }
 
 // makeRoom limits memory use. It removes the keys with the fewest failures first, and the oldest of those before the
@@ -164,8 +188,8 @@ func (g *guesses) makeRoom() {
 		keys = append(keys, key)
 	}
 	sort.Slice(keys, func(i, j int) bool {
-		a, b := keys[i], keys[j]
-		return cmp.Or(cmp.Compare(g.all[a].count, g.all[b].count), g.all[a].last.Compare(g.all[b].last)) < 0
+		a, b := g.all[keys[i]], g.all[keys[j]]
+		return cmp.Or(cmp.Compare(a.count+a.open, b.count+b.open), a.latest().Compare(b.latest())) < 0
 	})
 	for _, key := range keys[:len(keys)/10] {
 		delete(g.all, key)
@@ -174,10 +198,10 @@ func (g *guesses) makeRoom() {
 
 // until returns when the next attempt is allowed. A past or zero instant means now.
 func (f failures) until(c counted) time.Time {
-	if f.count < c.free {
+	if f.count+f.open < c.free {
 		return time.Time{}
 	}
-	return f.last.Add(c.wait(f.count))
+	return f.latest().Add(c.wait(f.count + f.open))
 }
 
 // wait returns how long after the last failure the next attempt is allowed. count is the number of failures, at least

@@ -120,3 +120,30 @@ func TestCancelledGuessIsNotCounted(t *testing.T) {
 		t.Errorf("%d counts remain, want none", len(g.all))
 	}
 }
+
+// TestCorrectGuessDoesNotProlongTheWait: after failures from a network, colleagues who sign in correctly neither start
+// the wait again nor keep the failures from expiring.
+func TestCorrectGuessDoesNotProlongTheWait(t *testing.T) {
+	var g guesses
+	now, network := time.Now(), "192.0.2.7"
+	for i := range freeByNetwork {
+		x := guessOf(strings.Repeat("a", i+1), network)
+		g.begin(now, x)
+		g.end(x, ErrWrongPassword)
+	}
+	for i := range 3 {
+		x := guessOf("colleague", network)
+		if until := g.begin(now.Add(time.Second), x); !until.IsZero() {
+			t.Fatalf("a second after the last failure, correct attempt %d has to wait until %s", i, until.Sub(now))
+		}
+		g.end(x, nil)
+	}
+	for at := time.Minute; at <= maxBackoff; at += time.Minute {
+		x := guessOf("colleague", network)
+		g.begin(now.Add(at), x)
+		g.end(x, nil)
+	}
+	if n := g.since(now.Add(maxBackoff+time.Second), byNetwork(network).key); n.count+n.open != 0 {
+		t.Errorf("%d failures still count, %s after the last one", n.count, maxBackoff)
+	}
+}
