@@ -284,8 +284,8 @@ func settings() []setting {
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
 
-// parseDatabase refuses a value that is not a PostgreSQL URL. The store checks the rest when it opens the database.
-// The error never quotes the value, because it may contain a password.
+// parseDatabase refuses a value that is not a PostgreSQL URL. The error never quotes the value, because it may contain a
+// password.
 func parseDatabase(v string) (string, error) {
 	if v == "" {
 		return "", nil
@@ -298,7 +298,7 @@ func parseDatabase(v string) (string, error) {
 		return "", errors.New("must look like postgres://user@host:5432/name?sslmode=require; " +
 			"write special characters of a password percent-encoded, such as %40 for @")
 	}
-	return v, nil
+	return v, postgres.CheckURL(v)
 }
 
 func oneOf(v string, allowed ...string) error {

@@ -151,6 +151,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
 		{"database", "postgres://user:its@secret@localhost/clinic", "%40 for @"},
+		{"database", "postgres://user:secret@localhost/clinic?sslmode=always", "sslmode is invalid"},
+		{"database", "postgres://user:secret@localhost/clinic?target_session_attrs=first", "target_session_attrs"},
 		{"database", "postgres://user:its/secret@localhost/clinic", "percent-encoded"},
 		{"upstream-url", "pms.example/GetData.ashx", "the full address"},
 		{"upstream-url", "ftp://pms.example/GetData.ashx", "the full address"},

@@ -1,9 +1,11 @@
 package account_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -211,6 +213,41 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 			}
 			if _, err := finish(c, r); !errors.Is(err, account.ErrBegin) {
 				t.Errorf("second use of the code: got %v, want an error", err)
+			}
+		})
+	}
+}
+
+// TestRefusedIdentityIsLogged: the log names the error code of the provider, or what is wrong with its response. Text
+// that a browser made up is not logged.
+func TestRefusedIdentityIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c, p, _ := identityClinic(t, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	for _, x := range []struct {
+		name   string
+		change func(*openidtest.Provider)
+		want   string
+	}{
+		{"an error code", func(p *openidtest.Provider) { p.Extra = url.Values{"error": {"invalid_scope"}} },
+			"returned=invalid_scope"},
+		{"made-up text", func(p *openidtest.Provider) { p.Extra = url.Values{"error": {"Jo's password"}} },
+			`returned="an unknown error"`},
+		{"neither a code nor an error", func(p *openidtest.Provider) { p.Extra = url.Values{"code": {""}} },
+			`returned="no code"`},
+		{"the nonce of another sign-in", func(p *openidtest.Provider) {
+			p.Lie = func(_, claims map[string]any) { claims["nonce"] = "another" }
+		}, "nonce"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c.T = t
+			p.Do(func(p *openidtest.Provider) { p.Extra, p.Lie = nil, nil; x.change(p) })
+			log.Reset()
+			if _, err := finish(c, begin(c, p)); err == nil {
+				t.Error("signed in, want an error")
+			}
+			if got := log.String(); !strings.Contains(got, x.want) || strings.Contains(got, "password") {
+				t.Errorf("the log is %q, want %s", got, x.want)
 			}
 		})
 	}

@@ -187,11 +187,14 @@ func (x *Identities) finish(ctx context.Context, b *begun,
 	if err := x.useUp(ctx, b); err != nil {
 		return "", Staff{}, "", err
 	}
-	switch {
-	case r.Error == "temporarily_unavailable" || r.Error == "server_error":
-		return "", Staff{}, "", openid.ErrUnavailable
-	case r.Error != "" || r.Code == "":
-		return "", Staff{}, "", ErrDenied
+	if r.Error != "" || r.Code == "" {
+		err := ErrDenied
+		if r.Error == "temporarily_unavailable" || r.Error == "server_error" {
+			err = openid.ErrUnavailable
+		}
+		x.log.Warn("sign-in with the identity provider failed", "issuer", login.Issuer, "error", err,
+			"returned", errorCode(r.Error))
+		return "", Staff{}, "", err
 	}
 	select {
 	case x.calling <- struct{}{}:
@@ -221,6 +224,17 @@ func (x *Identities) finish(ctx context.Context, b *begun,
 		err = ErrUnverified
 	}
 	return secret, staff, cookie, err
+}
+
+// errorCode returns an issuer's error code for a log. The browser sends the code, so any other text is replaced.
+func errorCode(code string) string {
+	switch {
+	case code == "":
+		return "no code"
+	case len(code) > 50 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "":
+		return "an unknown error"
+	}
+	return code
 }
 
 // useUp marks the state of a sign-in as used, so that the sign-in can be finished only once. Errors: ErrBegin.

@@ -3,6 +3,7 @@ package openid
 import (
 	"crypto/subtle"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,16 +47,16 @@ type said struct {
 func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
 	var x said
 	if err := token.Claims(&x); err != nil {
-		return Claims{}, ErrRefused
+		return Claims{}, fmt.Errorf("%w: a claim has an unexpected form", ErrRefused)
 	}
 	switch {
-	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // the token belongs to another sign-in
-		return Claims{}, ErrRefused
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1:
+		return Claims{}, fmt.Errorf("%w: the nonce of the token belongs to another sign-in, or is missing", ErrRefused)
 	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1:
-		// The token was issued for another client (OpenID Connect Core 3.1.3.7).
-		return Claims{}, ErrRefused
+		// OpenID Connect Core 3.1.3.7
+		return Claims{}, fmt.Errorf("%w: the token was issued for another client (azp)", ErrRefused)
 	case token.Subject == "" || len(token.Subject) > 255 || strings.ContainsFunc(token.Subject, unicode.IsControl):
-		return Claims{}, ErrRefused
+		return Claims{}, fmt.Errorf("%w: the subject of the token is empty, too long or not a text", ErrRefused)
 	}
 	claims := Claims{Subject: token.Subject, Name: x.Name, HasSecondFactor: has(x.Methods, "mfa")}
 	if x.Verified || x.Owned {

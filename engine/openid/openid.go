@@ -255,7 +255,8 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 		return Claims{}, fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
 	if r.Issuer != "" && r.Issuer != l.Issuer || r.Issuer == "" && f.SaysIssuer {
-		return Claims{}, ErrRefused // the response of another issuer (RFC 9207)
+		// RFC 9207
+		return Claims{}, fmt.Errorf("%w: the redirect came from another issuer, or its parameter iss is missing", ErrRefused)
 	}
 	calling := oidc.ClientContext(ctx, c.http)
 	given, err := f.config(l).Exchange(calling, r.Code, oauth2.VerifierOption(s.Verifier))

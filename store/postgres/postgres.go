@@ -236,6 +236,16 @@ func WithoutTLS(url string) string {
 	return ""
 }
 
+// CheckURL returns the error in a URL, if there is one, without the URL.
+func CheckURL(url string) error {
+	_, err := pgconn.ParseConfig(url)
+	if err == nil {
+		return nil
+	}
+	_, reason, _ := strings.Cut(err.Error(), "`: ") // the URL precedes it
+	return errors.New("cannot be used: " + cmp.Or(reason, "it is not the URL of a PostgreSQL database"))
+}
+
 func newServer(o Options) (server, error) {
 	config, err := pgconn.ParseConfig(o.URL)
 	if err != nil {
