@@ -23,6 +23,7 @@ import (
 	"holdfast/engine/record"
 	"holdfast/holds/redis"
 	"holdfast/store/backup"
+	"holdfast/store/postgres"
 	"holdfast/web"
 )
 
