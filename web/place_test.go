@@ -15,18 +15,18 @@ func twoPlaces(t testing.TB) *house {
 		map[string]any{"id": "north", "name": "North", "names": map[string]any{"de": "Nord"}, "address": "Hill 1"},
 		map[string]any{"id": "south", "name": "South", "address": "Quay 2"},
 	}}, asAdmin).want(200)
-	hours := func(windows ...[3]string) (all []map[string]any) {
-		for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
-			for _, w := range windows {
-				all = append(all, map[string]any{"weekday": day, "start": w[0], "end": w[1], "place": w[2]})
-			}
-		}
-		return all
-	}
-	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours([3]string{"08:00", "14:00", "north"},
-		[3]string{"14:00", "18:00", "south"}), asAdmin).want(200)
-	h.do("PUT", "/v1/specialists/bea/weekly-hours", hours([3]string{"08:00", "18:00", "south"}), asAdmin).want(200)
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", append(everyDay("08:00", "14:00", "north"),
+		everyDay("14:00", "18:00", "south")...), asAdmin).want(200)
+	h.do("PUT", "/v1/specialists/bea/weekly-hours", everyDay("08:00", "18:00", "south"), asAdmin).want(200)
 	return h
+}
+
+// everyDay returns weekly hours at a place, the same on each day.
+func everyDay(start, end, place string) (all []map[string]any) {
+	for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
+		all = append(all, map[string]any{"weekday": day, "start": start, "end": end, "place": place})
+	}
+	return all
 }
 
 // TestPlaceFiltersTimeslots: a listing, a hold and a booking can be limited to a place, and each response names the
@@ -75,6 +75,11 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	slot["place"] = "west"
 	h.do("POST", "/v1/holds", slot).problem(422, "validation_failed").field("place")
 	person := map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}
+	// The owner changes the place of a held time. The patient who has seen the other place does not get this time.
+	h.do("PUT", "/v1/specialists/bea/weekly-hours", everyDay("08:00", "18:00", "north"), asAdmin).want(200)
+	h.do("POST", bookCheckup, map[string]any{"holdId": hold.text("holdId"), "clientId": client(1), "place": "south",
+		"patient": person}).problem(409, "not_bookable")
+	h.do("PUT", "/v1/specialists/bea/weekly-hours", everyDay("08:00", "18:00", "south"), asAdmin).want(200)
 	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(30),
 		"clientId": client(2), "place": "south", "patient": person}).want(201)
 	if booked.text("appointment", "place") != "south" || booked.text("appointment", "specialistId") != "bea" {

@@ -231,8 +231,8 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// pinBookable calls pinHold for a booking or a move. If the schedule no longer contains the time of a live hold, or its
-// rooms no longer suffice, pinBookable releases the hold and returns *NotBookableError.
+// pinBookable calls pinHold for a booking or a move. If the schedule no longer contains the time of a live hold at the
+// wanted place, or its rooms no longer suffice, pinBookable releases the hold and returns *NotBookableError.
 func (bk *Booking) pinBookable(ctx context.Context, w *wanted) (secured, error) {
 	h, err := bk.pinHold(ctx, w)
 	if err != nil || h.ID == "" {
@@ -249,6 +249,9 @@ func (bk *Booking) pinBookable(ctx context.Context, w *wanted) (secured, error) 
 	if calendar != nil && w.Type.IsServedBy(h.SpecialistID) {
 		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
 		_, hours = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
+	}
+	if place := w.Rules.Place; hours == "" && place != "" && s.PlaceAt(h.SpecialistID, h.SlotStart) != place {
+		hours = availability.ReasonOutsideHours // the specialist works at another place then
 	}
 	if hours != "" {
 		err = &availability.NotBookableError{Reason: hours}

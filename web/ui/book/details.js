@@ -9,7 +9,7 @@ import { Notice, words } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
-import { HoldCard } from './held.js'
+import { HoldCard, placeName } from './held.js'
 import { LinkNotice } from './problem.js'
 import { Lost } from './lost.js'
 import { Eyebrow } from './shell.js'
@@ -153,7 +153,9 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
     if (more) errors.push(...more.errors)
     complain(errors)
     if (errors.length) return
-    const after = await finish(await hold.book(patient, more?.said))
+    // If the specialist has moved to another place since, the server refuses the booking.
+    const at = placeName(s.type, h.place) && { place: h.place }
+    const after = await finish(await hold.book(patient, { ...more?.said, ...at }))
     if (after?.problem?.code === 'validation_failed') complain(errorsFrom(after.problem, ask))
   }
   const again = async () => {
