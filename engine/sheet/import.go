@@ -208,7 +208,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 		return
 	case availability.ReasonTaken:
 		span := availability.SpanOf(t, r.SpecialistID, r.Start)
-		r.obstacle(sn, &span, planned)
+		r.obstacle(sn, t, &span, planned)
 		return
 	default:
 		r.refuse("specialist", string(refusal.Reason), "", "cannot take this appointment type")
@@ -222,15 +222,16 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	})
 }
 
-// obstacle refuses a row and names the conflicting appointment or time.
-func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[string]int) {
+// obstacle refuses a row and names the conflicting appointment or time. If the type is a group and only the other
+// people of the same session conflict, the session is full.
+func (r *Row) obstacle(sn *booking.Snapshot, t *store.AppointmentType, span *holds.Span, planned map[string]int) {
 	zone := sn.Schedule.Zone
 	if c := sn.Schedule.Calendars[r.SpecialistID]; c != nil {
 		zone = c.Zone()
 	}
 	for _, x := range sn.InTheWay(span) {
 		o := availability.TakenSpan(&x)
-		if span.SameGroup(&o) {
+		if t.Capacity > 1 && span.SameGroup(&o) {
 			continue
 		}
 		when := o.SlotStart.In(zone).Format("15:04") + "–" + o.SlotEnd.In(zone).Format("15:04")
