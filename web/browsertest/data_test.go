@@ -60,6 +60,17 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("To be booked: 0. Already booked: 1")
 
+	// A file in UTF-16 is read. A workbook is refused with what to do.
+	wide := "\xff\xfe"
+	for _, b := range []byte(strings.ReplaceAll(text, "\xf6\xdf", "oss")) {
+		wide += string([]byte{b, 0})
+	}
+	p.chooseFile("#sheet-file", "unicode.txt", wide)
+	p.says("unicode.txt")
+	p.says("To be booked: 0. Already booked: 0")
+	p.chooseFile("#sheet-file", "patients.xlsx", "PK\x03\x04\x14\x00\xff")
+	p.says("is a workbook. Open it in your spreadsheet program")
+
 	// A clinic file is also checked, and the errors are listed with their fields.
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)
 	p.says("specialists[0].name")

@@ -225,10 +225,12 @@ func TestNewPlacesShowAtOnce(t *testing.T) {
 	p.until(`/Omar Ruiz[^]*North/.test(document.querySelector('.lines')?.innerText)`)
 	p.run(`location.hash = 'day/` + h.date + `'`)
 	p.there(".pick select[name=place]")
-	// The request keeps the name of a specialist who is archived.
+	// The request keeps the name of a specialist who is archived, and other specialists are proposed.
 	h.must(200, "DELETE", "/v1/specialists/ada", nil, asAdmin)
 	p.open("/staff?lang=en#requests")
 	p.until(`/Omar Ruiz[^]*Dr Ada Brandt or this type is deactivated/.test(document.querySelector('.lines')?.innerText)`)
+	p.press("Propose another time")
+	p.until(`/Dr Karim Haddad/.test(document.querySelector('.nextfree')?.innerText)`)
 }
 
 // TestEarlierTimeKeepsPlace: an entry for an earlier time is for the place of the appointment, whether the patient or

@@ -16,16 +16,21 @@ import { Office, State, Trouble, useSend } from './office.js'
 const most = 200 // the number of rows that the page shows; the file can have more
 const slow = { timeout: 90000 }
 
-// textOf reads a file as UTF-8. If it is not valid UTF-8, textOf reads it as Windows-1252, which spreadsheets in
-// Western countries write.
+// textOf reads a file as UTF-8. If it is not valid UTF-8, textOf reads it as UTF-16, which Excel writes as Unicode
+// text, or as Windows-1252, which spreadsheets in Western countries write.
 async function textOf(file) {
-  const bytes = await file.arrayBuffer()
+  const bytes = await file.arrayBuffer(),
+    [first, second] = new Uint8Array(bytes)
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     return new TextDecoder('windows-1252').decode(bytes)
   }
 }
+// isWorkbook reports whether a text is the content of a file of Excel or OpenOffice: a zip archive or, before 2007, a
+// compound file.
+const isWorkbook = text => /^(PK\x03\x04|\xd0\xcf\x11\xe0)/.test(text)
 export function save(name, text, type = 'text/csv') {
   const url = URL.createObjectURL(
     new Blob([type === 'text/csv' ? '\ufeff' + text.replace(/^\ufeff/, '') : text], { type }),
@@ -284,8 +289,9 @@ function Appointments({ desk }) {
   const read = async chosen => {
     setFile(null)
     setDone(null)
-    const csv = await textOf(chosen),
-      answer = await sending.send(() => plan(csv))
+    const csv = await textOf(chosen)
+    if (isWorkbook(csv)) return sending.refuse({ [chosen.name]: t('data.sheet.workbook') })
+    const answer = await sending.send(() => plan(csv))
     if (answer) setFile({ name: chosen.name, csv, plan: answer.import, key: newKey() })
   }
   const run = async () => {

@@ -80,11 +80,13 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
   `
 }
 // NextFree lists the next free times of the type, with the chosen specialist or with any specialist. A press chooses a
-// time.
+// time. A deactivated specialist has no free times, so the list starts with those of all specialists.
 export function NextFree({ desk, typeId, specialistId, from, choose }) {
   const s = desk.store.get()
-  const [anyone, setAnyone] = useState(false),
+  const isActive = useStore(desk.store, s => s.specialists.some(x => x.id === specialistId && x.active))
+  const [wish, setWish] = useState(null),
     [found, setFound] = useState(null)
+  const anyone = wish ?? (desk.front && !isActive)
   const people = anyone ? [] : [specialistId]
   useEffect(() => {
     let here = true
@@ -137,7 +139,7 @@ export function NextFree({ desk, typeId, specialistId, from, choose }) {
             type="button"
             class="textlink"
             aria-pressed=${anyone ? 'true' : 'false'}
-            onClick=${() => setAnyone(!anyone)}
+            onClick=${() => setWish(!anyone)}
           >
             ${t('find.anyone')}
           </button>
