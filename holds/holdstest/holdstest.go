@@ -124,20 +124,38 @@ func (h Harness) backend(t *testing.T) {
 		p.is(<-waiting, holds.ErrClosed)
 		_, err := w.Next(p.ctx, nil)
 		p.is(err, holds.ErrClosed)
-		_, err = p.Watch(p.ctx)
-		p.is(err, holds.ErrClosed)
-		_, err = p.Claim(p.ctx, p.wish("ada", "09:00", amal))
-		p.is(err, holds.ErrClosed)
-		_, err = p.Release(p.ctx, "any", amal, holds.ReasonReleased)
-		p.is(err, holds.ErrClosed)
-		_, err = p.List(p.ctx)
-		p.is(err, holds.ErrClosed)
-		p.is(p.Publish(p.ctx, holds.Event{Kind: holds.EventCancel}), holds.ErrClosed)
-		_, err = p.Select(p.ctx, amal, p.span("ada", "09:00"))
-		p.is(err, holds.ErrClosed)
-		p.is(p.Beat(p.ctx, "ada"), holds.ErrClosed)
-		p.is(p.FollowBusy(p.ctx, 1, holds.Booked{}, holds.Booked{}), holds.ErrClosed)
-		p.is(p.Ping(p.ctx), holds.ErrClosed)
+		for method, call := range map[string]func() error{
+			"Watch":   func() error { _, err := p.Watch(p.ctx); return err },
+			"Claim":   func() error { _, err := p.Claim(p.ctx, p.wish("ada", "09:00", amal)); return err },
+			"Extend":  func() error { _, err := p.Extend(p.ctx, "any", amal, time.Second, false); return err },
+			"Pin":     func() error { _, err := p.Pin(p.ctx, "any", amal, time.Second); return err },
+			"Unpin":   func() error { _, err := p.Unpin(p.ctx, "any", amal, time.Second); return err },
+			"Confirm": func() error { _, err := p.Confirm(p.ctx, "any", amal); return err },
+			"Release": func() error { _, err := p.Release(p.ctx, "any", amal, holds.ReasonReleased); return err },
+			"Transfer": func() error {
+				_, err := p.Transfer(p.ctx, "any", amal, bela, time.Second, time.Second)
+				return err
+			},
+			"Hold":       func() error { _, err := p.Hold(p.ctx, "any"); return err },
+			"List":       func() error { _, err := p.List(p.ctx); return err },
+			"Publish":    func() error { return p.Publish(p.ctx, holds.Event{Kind: holds.EventCancel}) },
+			"Select":     func() error { _, err := p.Select(p.ctx, amal, p.span("ada", "09:00")); return err },
+			"Deselect":   func() error { _, err := p.Deselect(p.ctx, amal); return err },
+			"Renew":      func() error { _, err := p.Renew(p.ctx, amal); return err },
+			"Selected":   func() error { _, err := p.Selected(p.ctx, p.day, p.day.Add(time.Hour)); return err },
+			"Online":     func() error { _, err := p.Online(p.ctx, "ada", 1); return err },
+			"Offline":    func() error { _, err := p.Offline(p.ctx, "ada"); return err },
+			"Beat":       func() error { return p.Beat(p.ctx, "ada") },
+			"Present":    func() error { _, err := p.Present(p.ctx, "ada"); return err },
+			"FollowBusy": func() error { return p.FollowBusy(p.ctx, 1, holds.Booked{}, holds.Booked{}) },
+			"ClearBusy":  func() error { return p.ClearBusy(p.ctx, "ada", p.day, p.day.Add(time.Hour)) },
+			"Stats":      func() error { _, err := p.Stats(p.ctx); return err },
+			"Ping":       func() error { return p.Ping(p.ctx) },
+		} {
+			if err := call(); !errors.Is(err, holds.ErrClosed) {
+				p.Errorf("%s: got %v, want %v", method, err, holds.ErrClosed)
+			}
+		}
 		p.no(p.Close())
 	})
 }
