@@ -1,6 +1,7 @@
 package request_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -75,6 +76,60 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUnknownSendersShareNoLimit: patients without an email address, without a phone number or without a known network
+// are not counted as one person.
+func TestUnknownSendersShareNoLimit(t *testing.T) {
+	t.Parallel()
+	for name, forget := range map[string]func(*booking.Request, *request.Visitor){
+		"network": func(_ *booking.Request, from *request.Visitor) { *from = request.Visitor{} },
+		"email":   func(r *booking.Request, _ *request.Visitor) { r.Patient.Email = "" },
+		"phone":   func(r *booking.Request, _ *request.Visitor) { r.Patient.Phone = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := enginetest.NoticeClinic(t)
+			for n := range 12 {
+				r, from := c.PublicBooking(n), enginetest.Visitor(100+n)
+				forget(&r, &from)
+				if _, err := c.Request.Book(t.Context(), r, from); err != nil {
+					t.Fatalf("booking %d: %v", n+1, err)
+				}
+			}
+		})
+	}
+}
+
+// TestLimitThatEndsLastIsReported: if a booking is over two limits, the error names the time from which both allow it.
+func TestLimitThatEndsLastIsReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := enginetest.NoticeClinic(t)
+		book := func(n int, email string, from request.Visitor) error {
+			r := c.PublicBooking(n)
+			r.Patient.Email = cmp.Or(email, r.Patient.Email)
+			_, err := c.Request.Book(t.Context(), r, from)
+			return err
+		}
+		for n := range 10 {
+			if err := book(n, "", enginetest.Visitor(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		later := record.Now()
+		for n := range 3 {
+			if err := book(10+n, "same@example.org", enginetest.Visitor(100+n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var limit *request.LimitError
+		if err := book(20, "same@example.org", enginetest.Visitor(1)); !errors.As(err, &limit) ||
+			limit.By != "email" || !limit.Until.Equal(later.Add(time.Hour)) {
+			t.Errorf("got %v (%+v), want the limit by email until %v", err, limit, later.Add(time.Hour))
+		}
+	})
 }
 
 // TestConcurrentBookingsRespectLimit sends bookings from one network concurrently.
@@ -287,6 +342,10 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 		}
 		if open, err := c.Request.List(ctx); err != nil || len(open) != 0 {
 			t.Errorf("open requests afterwards: got %d, %v; want none", len(open), err)
+		}
+		time.Sleep(10 * time.Minute)
+		if mails := c.Mails(folder, lapsing.ID); len(mails) != 1 {
+			t.Errorf("the patient did not confirm the request in time, and got %v; want no email about that", mails)
 		}
 		time.Sleep(25 * time.Hour)
 		if _, err := c.Request.Get(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
