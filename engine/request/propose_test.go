@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/request"
 	"holdfast/holds"
@@ -122,23 +123,67 @@ func TestProposalNeverTakesClaimedTime(t *testing.T) {
 	}
 }
 
-// TestLateProposalFreesTimeOfClosedRequest checks that a proposal which loses against a decline leaves no hold.
-func TestLateProposalFreesTimeOfClosedRequest(t *testing.T) {
+// TestProposalNamesAnotherSpecialist: the desk can propose the same time with another specialist. A second proposal
+// keeps the time that the patient wanted first, and a request that the patient had to confirm by email then has the
+// time limit of a request for approval.
+func TestProposalNamesAnotherSpecialist(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinic(t)
-	approved(c, 0)
 	ctx := context.Background()
-	r := asks(c, 1, c.Start)
-	later := c.Start.Add(r.SlotEnd.Sub(r.SlotStart) / 2)
-	other := c.Beside(func() {
-		if _, err := c.Request.Decline(ctx, r.ID, enginetest.Jo, false, nil); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := other.Request.Propose(ctx, r.ID, "", later, enginetest.Jo, nil); !errors.Is(err, store.ErrVersion) {
-		t.Errorf("proposing for a declined request: got %v, want store.ErrVersion", err)
+	if _, err := c.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 2})); err != nil {
+		t.Fatal(err)
 	}
-	c.WantNoHolds()
+	settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+	r := asks(c, 1, c.Start)
+	other := map[string]string{"ada": "ben", "ben": "ada"}[r.SpecialistID]
+	got, err := c.Request.Propose(ctx, r.ID, other, c.Start, enginetest.Jo, nil)
+	if err != nil || got.SpecialistID != other || !got.SlotStart.Equal(c.Start) {
+		t.Fatalf("got %+v, %v; want the same time of %s", got, err, other)
+	}
+	if got.ExpiresAt.Sub(r.ExpiresAt) < time.Hour {
+		t.Errorf("the proposal expires at %v, want hours later than %v", got.ExpiresAt, r.ExpiresAt)
+	}
+	if _, err := c.Request.Propose(ctx, r.ID, "", c.Start, enginetest.Jo, nil); err == nil {
+		t.Error("proposing the same time of the same specialist: want a refusal")
+	}
+	var next time.Time
+	for _, hours := range []time.Duration{2, 4} {
+		next = c.Start.Add(hours * time.Hour)
+		got, err = c.Request.Propose(ctx, r.ID, "", next, enginetest.Jo, nil)
+		if err != nil || got.SpecialistID != other || !got.SlotStart.Equal(next) || !got.WantedStart.Equal(c.Start) {
+			t.Errorf("got %+v, %v; want another time of %s, and the first one as wanted", got, err, other)
+		}
+	}
+	a, err := c.Request.Confirm(ctx, r.ID, next, "manage", nil)
+	if err != nil || a.SpecialistID != other || !a.SlotStart.Equal(next) {
+		t.Errorf("got %+v, %v; want it booked as proposed", a, err)
+	}
+}
+
+// TestLateProposalFreesTimeOfClosedRequest checks that a proposal which loses against a decline leaves no hold, whether
+// or not its time overlaps that of the request.
+func TestLateProposalFreesTimeOfClosedRequest(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]float64{"overlapping": 0.5, "apart": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := enginetest.NoticeClinic(t)
+			approved(c, 0)
+			ctx := context.Background()
+			r := asks(c, 1, c.Start)
+			later := c.Start.Add(time.Duration(after * float64(r.SlotEnd.Sub(r.SlotStart))))
+			other := c.Beside(func() {
+				if _, err := c.Request.Decline(ctx, r.ID, enginetest.Jo, false, nil); err != nil {
+					t.Error(err)
+				}
+			})
+			if _, err := other.Request.Propose(ctx, r.ID, "", later, enginetest.Jo, nil); !errors.Is(err,
+				store.ErrVersion) {
+				t.Errorf("proposing for a declined request: got %v, want store.ErrVersion", err)
+			}
+			c.WantNoHolds()
+		})
+	}
 }
 
 // TestRefusedProposalChangesNothing: a time that is taken, held, in the past or unchanged is refused, and the request

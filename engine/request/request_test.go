@@ -37,11 +37,15 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 	t.Parallel()
 	for name, same := range map[string]struct {
 		most   int
-		change func(r *booking.Request, from *request.Visitor)
+		change func(n int, r *booking.Request, from *request.Visitor)
 	}{
-		"network": {10, func(_ *booking.Request, from *request.Visitor) { *from = enginetest.Visitor(1) }},
-		"email":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Email = " Same@Example.org" }},
-		"phone":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Phone = "+49 (30) 1234567" }},
+		"network": {10, func(_ int, _ *booking.Request, from *request.Visitor) { *from = enginetest.Visitor(1) }},
+		"email": {3, func(n int, r *booking.Request, _ *request.Visitor) {
+			r.Patient.Email = []string{" Same@Example.org", "same@example.org"}[n%2]
+		}},
+		"phone": {3, func(n int, r *booking.Request, _ *request.Visitor) {
+			r.Patient.Phone = []string{"+49 (30) 1234567", "+49 30 123-45-67"}[n%2]
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,7 +53,7 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 				ctx := context.Background()
 				book := func(n int) error {
 					r, from := c.PublicBooking(n), enginetest.Visitor(100+n)
-					same.change(&r, &from)
+					same.change(n, &r, &from)
 					_, err := c.Request.Book(ctx, r, from)
 					return err
 				}
