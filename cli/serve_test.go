@@ -326,9 +326,15 @@ func served(t *testing.T, dir string, args ...string) (h *house, base string, st
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- errors.Join(h.serve(ctx, listener), h.close()) }()
-	t.Cleanup(stop)
+	done, finished := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(finished)
+		done <- errors.Join(h.serve(ctx, listener), h.close())
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-finished // the server still writes into the directory while it stops, and the test removes the directory next
+	})
 	return h, "http://" + listener.Addr().String(), stop, done
 }
 
