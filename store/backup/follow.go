@@ -120,8 +120,8 @@ func (f *Follower) Run(ctx context.Context, now time.Time) {
 		f.Logger.Info("incremental backup resumed", "destination", f.destination)
 	case err != nil && (!f.failing || now.Sub(f.loggedAt) >= Retry):
 		f.failing, f.loggedAt = true, now
-		last, _ := f.LastCopy()
-		f.Logger.Error("incremental backup failed; retrying", "in", f.Plan.Every, "copied_until", last, "error", err)
+		f.Logger.Error("incremental backup failed; retrying", "in", f.Plan.Every, "copied_until", f.copiedUntil(),
+			"error", err)
 	}
 }
 
@@ -146,9 +146,16 @@ func (f *Follower) Finish(ended context.Context) {
 		err = f.extend(ctx, f.chain, to, false)
 	}
 	if err != nil {
-		last, _ := f.LastCopy()
-		f.Logger.Error("final incremental backup failed", "copied_until", last, "error", err)
+		f.Logger.Error("final incremental backup failed", "copied_until", f.copiedUntil(), "error", err)
 	}
+}
+
+// copiedUntil returns, for the log, the time up to which the backup destination contains all changes.
+func (f *Follower) copiedUntil() any {
+	if last, _ := f.LastCopy(); !last.IsZero() {
+		return last
+	}
+	return "nothing yet"
 }
 
 // follow copies the latest changes to the destination: it extends the chain or starts another one.

@@ -162,6 +162,7 @@ func TestFollowerRecovers(t *testing.T) {
 		if n := strings.Count(f.log.String(), "incremental backup failed"); n != 1 {
 			t.Errorf("the log has %d messages in five minutes that the backup destination is missing, want 1", n)
 		}
+		contains(t, "the log", f.log.String(), `copied_until="nothing yet"`)
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
 		}
