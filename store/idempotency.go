@@ -21,7 +21,8 @@ type IdempotencyRecord struct {
 
 // IdempotencyReader reads stored responses.
 type IdempotencyReader interface {
-	// Recall returns the record of (scope, key) if it was created after notBefore. Errors: ErrNotFound.
+	// Recall returns the record of (scope, key) if it was created after notBefore. A record that it returns is as durable
+	// as if its Write had just been acknowledged. Errors: ErrNotFound.
 	Recall(ctx context.Context, scope, key string, notBefore time.Time) (IdempotencyRecord, error)
 }
 

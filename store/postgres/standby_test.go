@@ -108,6 +108,45 @@ func TestCommitWaitsForStandby(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
+// TestRepeatedRequestWaitsForStandby: a commit that has not reached the standby is not acknowledged when the client
+// repeats its request at another node either.
+func TestRepeatedRequestWaitsForStandby(t *testing.T) {
+	t.Parallel()
+	_, standby, either := withStandby(t, true)
+	s := opened(t, Options{URL: either, Timeout: 1500 * time.Millisecond})
+	other := opened(t, Options{URL: either, Timeout: 1500 * time.Millisecond})
+	mustWrite(t, s, clinic)
+	standby.Crash()
+	err := s.Write(t.Context(), func(tx store.Tx) error {
+		return tx.Remember(t.Context(), store.IdempotencyRecord{Scope: "s", Key: "k", Status: 201,
+			CreatedAt: time.Now().UTC()})
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !isUnknown(err) {
+		t.Fatalf("without the synchronous standby: got %v, want an unknown outcome", err)
+	}
+	if found, err := other.Recall(t.Context(), "s", "k", time.Time{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("repeated without the standby: got %+v, %v; want ErrUnavailable", found, err)
+	}
+	if _, err := other.Recall(t.Context(), "s", "unknown", time.Time{}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("another request without the standby: got %v, want ErrNotFound", err)
+	}
+	if err := standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		found, err := other.Recall(t.Context(), "s", "k", time.Time{})
+		if err == nil && found.Status == 201 {
+			break
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("repeated with the standby: got %+v, %v", found, err)
+		}
+	}
+	storetest.Verify(t, other)
+}
+
 // TestPromotedStandbyIsNotAskedForOutcome loses a commit with its server. The promoted standby has given the number of
 // that transaction to a different one, so the node must not use its status.
 func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
