@@ -299,7 +299,7 @@ function Wait({ type, specialistId, place, ask, form: known, back }) {
           html`
             <${Field} id="wait-who" label=${t('summary.who')}>
               <select id="wait-who" value=${form.who} onChange=${e => put('who')(e.currentTarget.value)}>
-                <option value="">${t('who.any')}</option>
+                <option value="">${t('wait.anyone')}</option>
                 ${people.map(
                   p => html`
                     <option key=${p.id} value=${p.id} selected=${p.id === form.who}>${p.name}</option>

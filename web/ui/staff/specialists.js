@@ -432,7 +432,7 @@ export function Page({ desk }) {
           <${Confirm}
             desk=${desk}
             title=${t('people.archive.of', { name: leaving.name })}
-            text=${t('people.archive.text')}
+            text=${t(leaving.kind === 'resource' ? 'people.archive.room' : 'people.archive.text')}
             action=${t('people.archive')}
             close=${() => setLeaving(null)}
             run=${async () => {
