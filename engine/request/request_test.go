@@ -358,6 +358,34 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 	})
 }
 
+// TestDeclineIsSilentOnRequest: the desk can decline without an email, and again without an effect. An expired request
+// cannot be declined.
+func TestDeclineIsSilentOnRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+		declined, expired := asks(c, 1, c.Start), asks(c, 2, c.Start.Add(time.Hour))
+		time.Sleep(time.Minute)
+		for range 2 {
+			r, err := c.Request.Decline(t.Context(), declined.ID, enginetest.Jo, false, nil)
+			if err != nil || r.Status != store.RequestDeclined {
+				t.Errorf("got %s, %v; want it declined", r.Status, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if mails := c.Mails(folder, declined.ID); len(mails) != 1 || mails["confirmation_request"] == "" {
+			t.Errorf("got %v, want only the email that asks for a confirmation", mails)
+		}
+		time.Sleep(time.Until(expired.ExpiresAt))
+		var lapsed *request.LapsedError
+		if _, err := c.Request.Decline(t.Context(), expired.ID, enginetest.Jo, true, nil); !errors.As(err, &lapsed) ||
+			lapsed.Declined {
+			t.Errorf("declining an expired request: got %v, want it expired", err)
+		}
+	})
+}
+
 // TestRequestHoldSurvivesRestart: a restart loses the holds in memory, and the engine takes them again before it
 // handles a request.
 func TestRequestHoldSurvivesRestart(t *testing.T) {
