@@ -409,7 +409,6 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 		} else if err := rq.record(ctx, tx, record.ActionRequestDeclined, &r, actor, now, mail); err != nil {
 			return err
 		}
-		r.Status = store.RequestDeclined
 		return once.Remember(ctx, tx, r, now)
 	})
 	if err != nil {
