@@ -37,7 +37,7 @@ export function Clinic({ token, zone, done }) {
   const [form, setForm] = useState({
     clinic: '',
     zone: zone || 'UTC',
-    lang: lang.slice(0, 2),
+    lang: languages[lang] ? lang : 'en',
     address: location.origin,
     name: '',
     email: '',
