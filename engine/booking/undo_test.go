@@ -235,20 +235,27 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	}
 }
 
+// bookCleaning books a cleaning for the desk, with the upstream.
+func bookCleaning(p *enginetest.TestPractice) store.Appointment {
+	p.T.Helper()
+	a, err := p.Booking.Book(p.T.Context(), booking.Request{
+		AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0",
+		Source: store.SourceStaff, Actor: enginetest.Jo,
+		Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return a
+}
+
 // TestUndoWithdrawsUpstreamWrite: an undo withdraws the upstream write. A change that is not undone is written shortly
 // after the undo period.
 func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		a, err := p.Booking.Book(t.Context(), booking.Request{
-			AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0",
-			Source: store.SourceStaff, Actor: enginetest.Jo,
-			Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := bookCleaning(p)
 		written := func() bool {
 			now, err := p.Booking.Appointment(t.Context(), a.ID)
 			return err == nil && now.UpstreamState == store.UpstreamConfirmed
@@ -309,21 +316,14 @@ func TestUndoOfUnsentBooking(t *testing.T) {
 						return upstreamtest.Step{Outcome: upstreamtest.OK}
 					},
 				}})
-				a, err := p.Booking.Book(t.Context(), booking.Request{
-					AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0",
-					Source: store.SourceStaff, Actor: enginetest.Jo,
-					Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := bookCleaning(p)
 				time.Sleep(row.cancelAfter)
 				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
 					Actor: enginetest.Jo, Undoable: true}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(5 * time.Second)
-				_, err = p.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo})
+				_, err := p.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo})
 				if !errors.Is(err, row.want) {
 					t.Errorf("undone: %v, want %v", err, row.want)
 				}
