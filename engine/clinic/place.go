@@ -114,7 +114,7 @@ func (s *Schedule) Where(a *store.Appointment, language string) string {
 	if s.IsRemote(a.AppointmentTypeID) {
 		return ""
 	}
-	p := s.PlaceOf(a)
+	p := s.Place(a.Place)
 	if p == nil {
 		return s.Clinic.Address
 	}
