@@ -78,8 +78,8 @@ func growOldPostgres(b *testing.B, run func(statement string), over int) {
 }
 
 // findOldPeople indexes the people, and reports how long each search takes with the index. If scan is set, it also
-// reports how long a search takes without it. While it fills the index and at the end, it calls analyze as an autovacuum
-// would.
+// reports how long a search takes without it. While it fills the index and at the end, it calls analyze as an
+// autovacuum would.
 func findOldPeople(b *testing.B, db store.Store, n int, scan bool, analyze func()) {
 	b.Helper()
 	people := person.New(person.Options{Store: db})

@@ -285,8 +285,8 @@ func settings() []setting {
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
 
-// parseDatabase refuses a value that is not a PostgreSQL URL. The error never quotes the value, because it may contain a
-// password.
+// parseDatabase refuses a value that is not a PostgreSQL URL. The error never quotes the value, because it may contain
+// a password.
 func parseDatabase(v string) (string, error) {
 	if v == "" {
 		return "", nil

@@ -109,7 +109,9 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 	}
 	r.Participant = append(r.Participant, fhir.Participant{Actor: with, Status: "accepted"})
 	if place := now.PlaceOf(a); place != nil {
-		r.Participant = append(r.Participant, fhir.Participant{Actor: fhir.Reference{Type: "Location", Identifier: &fhir.Identifier{System: base + "/v1/clinic", Value: place.ID}, Display: place.Name}, Status: "accepted"})
+		at := fhir.Reference{Type: "Location", Display: place.Name,
+			Identifier: &fhir.Identifier{System: base + "/v1/clinic", Value: place.ID}}
+		r.Participant = append(r.Participant, fhir.Participant{Actor: at, Status: "accepted"})
 	}
 	if t := now.TypeOf(a.AppointmentTypeID); t != nil {
 		r.ServiceType = serviceType(base, t)

@@ -37,8 +37,8 @@ func OnceOf(ctx context.Context) *Once {
 	return o
 }
 
-// Recall returns the saved response for o, or nil if the request is new or o is nil. Errors: ErrIdempotencyMismatch (the
-// key was used with a different body), and the storage errors.
+// Recall returns the saved response for o, or nil if the request is new or o is nil. Errors: ErrIdempotencyMismatch
+// (the key was used with a different body), and the storage errors.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	if o == nil {
 		return nil, nil
