@@ -27,9 +27,9 @@ type line struct {
 
 	loseAnswer  atomic.Bool // the next response to a COMMIT is lost with its connection
 	loseAny     atomic.Bool // the next response to any request is lost
-	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
+	loseRequest atomic.Bool // the next bytes on a connection that books are lost with it
 	halfOpen    atomic.Bool // with loseRequest: the server does not notice the lost connection
-	swallow     atomic.Bool // the next bytes for the server are lost, and the connection stays open
+	swallow     atomic.Bool // the next bytes on a connection that books are lost, and it stays open
 
 	mu   sync.Mutex
 	ends []net.Conn
@@ -98,7 +98,7 @@ func (l *line) hangUp() {
 }
 
 // requests forwards the data that the node sends. It records whether the node writes appointments on this connection.
-// Only such a connection loses the response to a COMMIT, because the node's readers commit too.
+// Only such a connection loses a request or the response to a COMMIT, because the node's readers commit too.
 func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
@@ -109,10 +109,10 @@ func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 		if ice := l.ice.Load(); ice != nil {
 			<-*ice
 		}
-		if err == nil && l.swallow.CompareAndSwap(true, false) {
+		if err == nil && books.Load() && l.swallow.CompareAndSwap(true, false) {
 			continue
 		}
-		if err == nil && l.loseRequest.CompareAndSwap(true, false) {
+		if err == nil && books.Load() && l.loseRequest.CompareAndSwap(true, false) {
 			node.Close()
 			if l.halfOpen.Load() {
 				return
