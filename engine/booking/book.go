@@ -130,6 +130,9 @@ func (bk *Booking) check(r *Request) (*wanted, error) {
 		record.CheckClient(&m, r.Client)
 		r.Owner = r.Client.Owner()
 	}
+	if r.OverbookReason = strings.TrimSpace(r.OverbookReason); r.OverbookReason != "" {
+		r.HoldID = "" // overbooking uses no hold, so the request must name the start
+	}
 	if r.HoldID != "" {
 		record.CheckID(&m, "holdId", r.HoldID)
 	} else {
@@ -138,7 +141,6 @@ func (bk *Booking) check(r *Request) (*wanted, error) {
 	if r.SpecialistID != "" {
 		record.CheckID(&m, "specialistId", r.SpecialistID)
 	}
-	r.OverbookReason = strings.TrimSpace(r.OverbookReason)
 	switch {
 	case r.OverbookReason != "" && r.SpecialistID == "":
 		m.Add("specialistId", "name the specialist whose time is overbooked")
@@ -165,13 +167,9 @@ func (bk *Booking) check(r *Request) (*wanted, error) {
 	if !isKnown || t.Page.DeskOnly && !isConfirmed && isOnline {
 		return nil, record.ErrNoAppointmentType
 	}
-	w := &wanted{
+	return &wanted{
 		Type: t, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.Owner, Once: r.Once,
 		Rules:    Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place},
 		Displace: r.Displace, Overbook: r.OverbookReason != "", IsRequested: isConfirmed,
-	}
-	if w.Overbook {
-		w.HoldID = ""
-	}
-	return w, nil
+	}, nil
 }

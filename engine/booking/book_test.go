@@ -3,6 +3,7 @@ package booking_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -211,6 +212,9 @@ func TestCooldown(t *testing.T) {
 	if _, err := c.Hold(1, "cooling", r.SlotStart, "ada"); !errors.As(err, &cooling) {
 		t.Errorf("a hold during the cooldown: got %v, want *CooldownError", err)
 	}
+	byProgram := r
+	byProgram.SlotStart, byProgram.Source = c.Start.Add(3*time.Hour), store.SourceAPI
+	c.MustBook(byProgram) // the cooldown is only for patients who book on the page
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("%d holds remain after refusals, want none", len(held))
 	}
@@ -298,6 +302,36 @@ func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 		r.SlotStart, r.SpecialistID = over.SlotStart, specialist
 		if a, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("booking of %q over an overbooked appointment: got %s and %v, want ErrSlotTaken", specialist, a.ID, err)
+		}
+	}
+}
+
+// TestOverbookNamesTimeAndSpecialist: an overbooking uses no hold, so the request itself must name the time.
+func TestOverbookNamesTimeAndSpecialist(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	h := c.MustHold(1, "checkup", c.Start, "ada")
+	for name, x := range map[string]struct {
+		edit  func(*booking.Request)
+		field string // that is refused; empty means none
+	}{
+		"no specialist":         {func(r *booking.Request) { r.SpecialistID = "" }, "specialistId"},
+		"an unknown specialist": {func(r *booking.Request) { r.SpecialistID = "bea" }, "specialistId"},
+		"a hold instead of a time": {func(r *booking.Request) { r.HoldID, r.SlotStart = h.ID, time.Time{} },
+			"slotStartDate"},
+		"a hold at another time": {func(r *booking.Request) { r.HoldID = h.ID }, ""},
+		"a long reason":          {func(r *booking.Request) { r.OverbookReason = strings.Repeat("a", 501) }, "overbook.reason"},
+	} {
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart, r.SpecialistID, r.Source, r.OverbookReason = c.Start.Add(time.Hour), "ada", store.SourceStaff, "pain"
+		x.edit(&r)
+		a, err := c.Book(r)
+		var wrong *record.ValidationError
+		switch {
+		case x.field == "" && (err != nil || !a.Overbook || !a.SlotStart.Equal(r.SlotStart)):
+			t.Errorf("%s: got %v at %s; want an overbooking at %s", name, err, a.SlotStart, r.SlotStart)
+		case x.field != "" && (!errors.As(err, &wrong) || wrong.Fields[0].Field != x.field):
+			t.Errorf("%s: got %v, want %s to be refused", name, err, x.field)
 		}
 	}
 }
