@@ -63,3 +63,35 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 		t.Error("the booking of another client counts as that of the hold")
 	}
 }
+
+// TestBookedComparesSeatAndType: an appointment without an owner counts as a hold's booking only in the hold's own seat.
+func TestBookedComparesSeatAndType(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		held   string // the type of the hold, at c.Start
+		booked booking.Request
+		after  time.Duration
+		want   bool
+	}{
+		"its own time":   {"checkup", booking.Request{AppointmentTypeID: "checkup"}, 0, true},
+		"another type":   {"checkup", booking.Request{AppointmentTypeID: "cooling"}, 0, false},
+		"another start":  {"surgery", booking.Request{AppointmentTypeID: "surgery"}, 30 * time.Minute, false},
+		"an overbooking": {"checkup", booking.Request{AppointmentTypeID: "checkup", OverbookReason: "pain"}, 0, false},
+		"another seat":   {"class", booking.Request{AppointmentTypeID: "class"}, 0, false},
+	} {
+		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+		h := c.MustHold(1, x.held, c.Start, "ada")
+		if x.held != "class" {
+			if _, err := c.Booking.ReleaseHold(t.Context(), h.ID, enginetest.Client(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := x.booked
+		r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(x.after), "ada", store.SourceStaff, enginetest.Jo
+		r.Patient = store.Patient{Name: "Jo Doe"}
+		c.MustBook(r)
+		if got := booking.Booked(c.Store)(h); got != x.want {
+			t.Errorf("%s: got %t, want %t", name, got, x.want)
+		}
+	}
+}

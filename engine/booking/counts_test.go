@@ -8,7 +8,6 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 // refusalsOf returns how many times an act was refused for a reason.
@@ -101,20 +100,7 @@ func TestConflictIsCounted(t *testing.T) {
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart, r.Source = c.Start, store.SourceStaff
 	a := c.MustBook(r)
-	other, err := sqlite.Open(t.Context(), sqlite.Options{Path: c.Path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	b, later := a, 2*time.Hour
-	b.ID, b.Version = "written-by-another-program", 1
-	b.SlotStart, b.SlotEnd, b.BusyStart, b.BusyEnd = a.SlotStart.Add(later), a.SlotEnd.Add(later),
-		a.BusyStart.Add(later), a.BusyEnd.Add(later)
-	if err := other.Write(t.Context(), func(tx store.Tx) error {
-		return tx.InsertAppointment(t.Context(), b)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	b := bookElsewhere(c, &a, "ada", a.SlotStart.Add(2*time.Hour))
 	r = enginetest.BookingOf(2, "checkup")
 	r.SlotStart = b.SlotStart
 	if _, err := c.Book(r); err == nil {

@@ -119,6 +119,41 @@ func TestHoldRefusals(t *testing.T) {
 	}
 }
 
+// TestCooldownOfHold: the cooldown applies to a new booking, and not to the move of the appointment that began it.
+func TestCooldownOfHold(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	book := func(n int, appointmentType string, hours int) store.Appointment {
+		r := enginetest.BookingOf(n, appointmentType)
+		r.SlotStart = c.Start.Add(time.Duration(hours) * time.Hour)
+		return c.MustBook(r)
+	}
+	cancelled := book(1, "cooling", 1)
+	var err error
+	if cancelled, err = c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: cancelled.ID,
+		Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	a, other := book(1, "cooling", 2), book(1, "checkup", 3)
+	for name, x := range map[string]struct {
+		moving    *store.Appointment
+		atDesk    bool
+		isRefused bool
+	}{
+		"a new booking":         {nil, false, true},
+		"its own appointment":   {&a, false, false},
+		"one that is cancelled": {&cancelled, false, true},
+		"one of another type":   {&other, false, true},
+		"at the desk":           {nil, true, false},
+	} {
+		h, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cooling",
+			SlotStart: c.Start.Add(6 * time.Hour), Client: enginetest.Client(1), Moving: x.moving, Displace: x.atDesk})
+		if isCooling := errors.As(err, new(*booking.CooldownError)); isCooling != x.isRefused || err != nil && !isCooling {
+			t.Errorf("%s: got hold %q, %v; want a refusal for the cooldown: %t", name, h.ID, err, x.isRefused)
+		}
+	}
+}
+
 func TestOverrideShowsInTheNextListing(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
