@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream/upstreamtest"
@@ -71,6 +73,32 @@ func TestUndoRestoresEverything(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUndoableMoveKeepsReminderTime: the email about a move waits until the move can no longer be undone. The reminder
+// of the new time is sent when it is due, not together with that email.
+func TestUndoableMoveKeepsReminderTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		if _, err := c.Clinic.UpdateSettings(t.Context(), enginetest.Jo,
+			func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.DeskMoves(c.MustBook(r).ID, c.Start.Add(time.Hour))
+		time.Sleep(time.Minute)
+		mails := c.Mails(folder, a.ID)
+		if mails["reschedule"] == "" || mails["reminder"] != "" {
+			t.Errorf("one minute after the move, the emails are %v; want one about the move and no reminder",
+				slices.Sorted(maps.Keys(mails)))
+		}
+		time.Sleep(time.Until(a.SlotStart.Add(-24*time.Hour + time.Minute)))
+		if c.Mails(folder, a.ID)["reminder"] == "" {
+			t.Error("the patient got no reminder of the new time")
+		}
+	})
 }
 
 // TestUndoRules: an undo works only for a limited time, only for the actor's own change, and only if the old time is
