@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -82,6 +83,89 @@ func TestReschedule(t *testing.T) {
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("%d holds remain, want none", len(held))
+	}
+}
+
+// TestMoveKeepsSpecialistIfPossible: a move that names no specialist keeps the patient's own, even if another one has a
+// higher priority. It takes another one only if the own specialist cannot take the time.
+func TestMoveKeepsSpecialistIfPossible(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		happens func(c *enginetest.TestClinic, to time.Time)
+		want    string
+	}{
+		"free": {func(*enginetest.TestClinic, time.Time) {}, "bea"},
+		"booked": {func(c *enginetest.TestClinic, to time.Time) {
+			r := enginetest.BookingOf(2, "checkup")
+			r.SlotStart, r.SpecialistID = to, "bea"
+			c.MustBook(r)
+		}, "ada"},
+		"closed on that day": {func(c *enginetest.TestClinic, to time.Time) {
+			if _, err := c.Clinic.PutOverride(t.Context(), "key:test", store.Override{SpecialistID: "bea",
+				Date: store.DateOf(to), Closed: true}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}, "ada"},
+		"no longer offering the type": {func(c *enginetest.TestClinic, _ time.Time) {
+			f := enginetest.ClinicFile(map[string]int{"ada": 2, "bea": 1})
+			f.AppointmentTypes[0].Specialists = f.AppointmentTypes[0].Specialists[:1]
+			if _, err := c.Clinic.Import(t.Context(), "system", f); err != nil {
+				t.Fatal(err)
+			}
+		}, "ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := enginetest.NewClinic(t, map[string]int{"ada": 2, "bea": 1})
+			r := enginetest.BookingOf(1, "checkup")
+			r.SlotStart, r.SpecialistID = c.Start, "bea"
+			a, to := c.MustBook(r), c.Start.AddDate(0, 0, 1)
+			x.happens(c, to)
+			moved, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to,
+				Actor: "manage"})
+			if err != nil || moved.SpecialistID != x.want {
+				t.Errorf("got %q, %v; want %s", moved.SpecialistID, err, x.want)
+			}
+		})
+	}
+}
+
+// TestMoveToOwnTimeEndsOverbooking: once the other appointment has been cancelled, the desk moves an overbooked
+// appointment to the time that it already has.
+func TestMoveToOwnTimeEndsOverbooking(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	first := c.MustBook(r)
+	r = enginetest.BookingOf(2, "checkup")
+	r.SlotStart, r.SpecialistID, r.Source, r.OverbookReason = c.Start, "ada", store.SourceStaff, "pain"
+	over := c.MustBook(r)
+	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: first.ID, Actor: enginetest.Jo}); err != nil {
+		t.Fatal(err)
+	}
+	now, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: over.ID, SlotStart: c.Start,
+		Actor: enginetest.Jo})
+	if err != nil || now.Overbook || now.OverbookReason != "" || !now.SlotStart.Equal(c.Start) {
+		t.Errorf("got overbook %t (%q) at %s, %v; want an ordinary appointment at %s", now.Overbook,
+			now.OverbookReason, now.SlotStart, err, c.Start)
+	}
+}
+
+// TestMovePublishesNoFreeTime: a move ends its hold as booked. If the hold were released, the pages would list the
+// time as free.
+func TestMovePublishesNoFreeTime(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	a, to := c.MustBook(r), c.Start.Add(time.Hour)
+	events := c.Events(holds.EventConfirm, holds.EventRelease)
+	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to,
+		Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := events(); len(got) != 1 || got[0].Kind != holds.EventConfirm || !got[0].SlotStart.Equal(to) {
+		t.Errorf("the events are %+v, want that %s is booked", got, to)
 	}
 }
 

@@ -166,6 +166,41 @@ func TestUndoRefusesHeldTime(t *testing.T) {
 	}
 }
 
+// TestRefusedUndoLeavesNoHold: something happens after an undo has claimed the old time and before it writes.
+func TestRefusedUndoLeavesNoHold(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		happens func(c *enginetest.TestClinic, a *store.Appointment)
+		want    error
+	}{
+		"another program books the time": {func(c *enginetest.TestClinic, a *store.Appointment) {
+			bookElsewhere(c, a, "ada", a.SlotStart)
+		}, store.ErrSlotTaken},
+		"a colleague changes the appointment": {func(c *enginetest.TestClinic, a *store.Appointment) {
+			c.AnnSays(a.ID)
+		}, store.ErrVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+			r := enginetest.BookingOf(1, "checkup")
+			r.SlotStart = c.Start
+			a := c.MustBook(r)
+			gone := c.DeskCancels(a.ID)
+			other := c.Beside(func() { x.happens(c, &a) })
+			t.Cleanup(other.Booking.CloseCache)
+			back, err := other.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: gone.Version,
+				Actor: enginetest.Jo})
+			if !errors.Is(err, x.want) {
+				t.Errorf("got status %q, %v; want %v", back.Status, err, x.want)
+			}
+			if now, err := c.Booking.Appointment(t.Context(), a.ID); err != nil || now.Status != store.Cancelled {
+				t.Errorf("the appointment is %s, %v; want cancelled", now.Status, err)
+			}
+			c.WantNoHolds()
+		})
+	}
+}
+
 // TestUndoRefusesChangeInSameInstant: a colleague changes the appointment in the same millisecond. The order of the two
 // changes follows from the appointment's versions, not from their timestamps.
 func TestUndoRefusesChangeInSameInstant(t *testing.T) {
