@@ -20,7 +20,7 @@ const (
 )
 
 // deskTexts are the desk's texts, which the browser gets as one file, i18n/desk.<language>.js.
-var deskTexts = []string{commonTexts, "staff", "owner", "hours"}
+var deskTexts = []string{commonTexts, "staff", "owner", "hours", "mistake"}
 
 // These placeholders in the scripts stand for the languages: their names in their own language, and their tags.
 const (

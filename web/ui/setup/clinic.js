@@ -4,6 +4,7 @@ import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
 import { post } from '../lib/api.js'
 import { lang, languages, t } from '../lib/i18n.js'
+import { translate } from '../lib/mistake.js'
 import { ErrorSummary, Field, looksLikeEmail } from '../lib/form.js'
 import { Trouble } from '../lib/trouble.js'
 import { Heading } from './page.js'
@@ -87,7 +88,9 @@ export function Clinic({ token, zone, done }) {
       done(clinic)
     } catch (failed) {
       setBusy(false)
-      const there = failed.errors.map(x => ({ id: ids[x.field], message: x.message })).filter(x => x.id)
+      const there = translate(failed)
+        .errors.map(x => ({ id: ids[x.field], message: x.message }))
+        .filter(x => x.id)
       setErrors(there)
       setTries(n => n + 1)
       if (!there.length) setProblem(failed)

@@ -60,7 +60,8 @@ export function Page({ desk }) {
       if (days.length) desk.open('closing', { days })
       else setWrong(t('closed.empty'))
     } catch (problem) {
-      setWrong(problem.errors?.[0]?.message || t('fail.other'))
+      const said = problem.errors?.[0]?.message
+      setWrong(said === t('bad.other') ? t('closed.unfit') : said || t('fail.other'))
     }
   }
   return html`

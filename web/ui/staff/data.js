@@ -56,8 +56,9 @@ function Choose({ id, label, accept, read }) {
   `
 }
 
-// Mistakes lists the server's errors, each with its place in the file.
-const Mistakes = ({ errors }) =>
+// Mistakes lists the server's errors, each with its place in the file. If the page has no text for an error, it shows
+// the server's English sentence, because the place alone does not explain the error.
+const Mistakes = ({ errors, problem }) =>
   Object.keys(errors).length > 0 &&
   html`
     <div role="alert">
@@ -69,7 +70,13 @@ const Mistakes = ({ errors }) =>
             ([field, message]) => html`
               <li key=${field}>
                 <code dir="ltr">${field}</code>
-                ${' '}${message}
+                ${' '}${
+                  message === t('bad.other')
+                    ? html`
+                        <bdi lang="en">${problem.errors.find(e => e.field === field).detail}</bdi>
+                      `
+                    : message
+                }
               </li>
             `,
           )}
@@ -128,7 +135,7 @@ function ClinicFile({ desk }) {
         </a>
         <${Choose} id="clinic-file" label=${t('data.clinic.in')} accept=".json,application/json" read=${read} />
       </div>
-      <${Mistakes} errors=${sending.errors} />
+      <${Mistakes} errors=${sending.errors} problem=${sending.problem} />
       ${
         !Object.keys(sending.errors).length &&
         html`
@@ -346,7 +353,7 @@ function Appointments({ desk }) {
           ${t('data.sheet.example')}
         </button>
       </div>
-      <${Mistakes} errors=${sending.errors} />
+      <${Mistakes} errors=${sending.errors} problem=${sending.problem} />
       ${
         !Object.keys(sending.errors).length &&
         html`

@@ -19,6 +19,7 @@ import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { del, get, newKey, passing, patch as edit, post } from '../lib/api.js'
+import { translate } from '../lib/mistake.js'
 import { empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
@@ -51,7 +52,7 @@ export function createDesk(me, reload = () => location.reload()) {
       try {
         return await ask()
       } catch (problem) {
-        if (problem.code !== 'unauthorized') throw problem
+        if (problem.code !== 'unauthorized') throw translate(problem)
         kept(x => x.ended())
         await lock('expired')
       }

@@ -5,6 +5,7 @@ import { Dialog } from '../lib/dialog.js'
 import { ErrorSummary } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
+import { named } from '../lib/mistake.js'
 import { Trouble } from '../lib/trouble.js'
 import { Toolbar } from './shell.js'
 
@@ -114,7 +115,10 @@ export function useSend(desk) {
 // listed returns the errors for ErrorSummary, with the ids of the fields on this page. It includes errors that belong
 // to no field here.
 export const listed = (errors, ids = {}) =>
-  Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
+  Object.entries(errors).map(([field, message]) => {
+    const id = ids[field] || field
+    return { id, message: named(id, message) }
+  })
 
 // Errors lists the errors of a form's fields. If there are none, it shows the problem.
 export const Errors = ({ errors, n, problem }) => html`
