@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/agent"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/words/wordstest"
 	"holdfast/store"
@@ -30,6 +31,9 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 			x.Locale, x.Phone = wordstest.Pseudo, "555"
 		}); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := c.Message.PreviewMail("confirmation", wordstest.Pseudo, clinic.MailText{}); err != nil {
+			t.Errorf("the clinic's own text in the new language: %v", err)
 		}
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart, r.Locale, r.Patient.Name = c.Start, wordstest.Pseudo, "Jo Doe"

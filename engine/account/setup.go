@@ -85,7 +85,7 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 	var m record.Mistakes
 	ac.checkUser(&m, &u)
 	checkPassword(&m, owner.Password, owner.Email)
-	clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
+	ac.clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
 	if err := m.Err(); err != nil {
 		return u, err
 	}
@@ -105,7 +105,7 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 		c := s.Clinic
 		edit(&c)
 		var m record.Mistakes
-		clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &c)
+		ac.clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &c)
 		if err := m.Err(); err != nil {
 			return err
 		}

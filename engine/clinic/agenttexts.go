@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"holdfast/engine/record"
-	"holdfast/engine/words"
 )
 
 // AgentTexts contains the clinic's own wording for voice and chat agents. Each field is one line of plain text. An
@@ -23,9 +22,9 @@ type AgentTexts struct {
 const maxAgentText = 300
 
 // checkAgentTexts trims and checks the texts.
-func checkAgentTexts(m *record.Mistakes, t *AgentTexts) {
-	if t.Language != "" && !slices.Contains(words.Tags(), t.Language) {
-		m.Add("agentTexts.language", "must be one of %s", strings.Join(words.Tags(), ", "))
+func checkAgentTexts(m *record.Mistakes, languages []string, t *AgentTexts) {
+	if t.Language != "" && !slices.Contains(languages, t.Language) {
+		m.Add("agentTexts.language", "must be one of %s", strings.Join(languages, ", "))
 	}
 	for _, f := range []struct {
 		field string

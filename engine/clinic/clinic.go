@@ -82,6 +82,9 @@ func New(o Options) (*Clinic, error) {
 // Words returns the user-facing texts in all languages.
 func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
+// languages returns the tags of the languages of the texts, sorted.
+func (cl *Clinic) languages() []string { return slices.Sorted(slices.Values(cl.words.Tags())) }
+
 // UpdateClinic calls edit to change the clinic itself, without its settings. Errors: *ValidationError.
 func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic,
 	error) {
@@ -91,7 +94,7 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 		after = s.Clinic
 		edit(&after)
 		var m record.Mistakes
-		CheckClinic(&m, "", "contact.", &after)
+		cl.CheckClinic(&m, "", "contact.", &after)
 		if err := m.Err(); err != nil {
 			return err
 		}
@@ -123,7 +126,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 			return err
 		}
 		var m record.Mistakes
-		checkSettings(&m, &after, &before)
+		checkSettings(&m, cl.languages(), &after, &before)
 		after.checkUse(&m, s)
 		if err := checkVisited(ctx, &m, tx, s, after.Places); err != nil {
 			return err
@@ -149,7 +152,11 @@ func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
 
 // CheckClinic trims and checks the clinic itself. at is the prefix of its field names in the received document;
 // contact is the prefix of its contact fields.
-func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
+func (cl *Clinic) CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
+	checkClinic(m, cl.languages(), at, contact, c)
+}
+
+func checkClinic(m *record.Mistakes, languages []string, at, contact string, c *store.Clinic) {
 	for _, s := range []*string{&c.Name, &c.Locale, &c.Phone, &c.Email, &c.Address, &c.Website} {
 		*s = strings.TrimSpace(*s)
 	}
@@ -163,9 +170,9 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 		c.Locale = "en"
 	}
 	if base, _, _ := strings.Cut(c.Locale, "-"); !record.ValidLocale(c.Locale) ||
-		!slices.Contains(words.Tags(), strings.ToLower(base)) {
+		!slices.Contains(languages, strings.ToLower(base)) {
 		m.Add(at+"locale", "must be a language that the server has texts in (%s), optionally with a region, as in de-AT",
-			strings.Join(words.Tags(), ", "))
+			strings.Join(languages, ", "))
 	}
 	if c.Phone != "" {
 		record.CheckPhone(m, contact+"phone", c.Phone)

@@ -55,7 +55,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
 	c := ScheduleChange{Actor: actor, Action: record.ActionClinicImported, Subject: "clinic", after: n, result: n}
 	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
-		rows, err := f.rows(s)
+		rows, err := f.rows(s, cl.languages())
 		if err != nil {
 			return err
 		}
@@ -99,13 +99,13 @@ type importRows struct {
 }
 
 // rows checks the file against the stored schedule that it will be imported into. It may be called more than once.
-func (f *File) rows(s *store.Schedule) (*importRows, error) {
+func (f *File) rows(s *store.Schedule, languages []string) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
 	zone, groups := s.Clinic.Timezone, groupsOf(s)
 	var settings *Settings // that the clinic has after the import; nil if the file contains none
 	if f.Clinic != nil {
-		c, stored := f.Clinic.row(&m, s.Clinic.Settings)
+		c, stored := f.Clinic.row(&m, languages, s.Clinic.Settings)
 		r.clinic, zone, settings = &c, c.Timezone, stored
 		if settings != nil {
 			groups, r.places = settings.TypeGroups, settings.Places
@@ -167,7 +167,7 @@ func (r *importRows) unchanged(s *store.Schedule) *store.Schedule {
 
 // row returns the row to store, and the settings in it: those in the file, with the clinic's own values of those that a
 // file cannot contain. The settings are nil if the file contains none. row does not change the file.
-func (c *FileClinic) row(m *record.Mistakes, before json.RawMessage) (store.Clinic, *Settings) {
+func (c *FileClinic) row(m *record.Mistakes, languages []string, before json.RawMessage) (store.Clinic, *Settings) {
 	row := store.Clinic{
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address,
 		Website: c.Website, Settings: before,
@@ -185,10 +185,10 @@ func (c *FileClinic) row(m *record.Mistakes, before json.RawMessage) (store.Clin
 		if err == nil {
 			settings.Webhooks, settings.BookingRule = own.Webhooks, own.BookingRule
 		}
-		checkSettings(m, settings, &own)
+		checkSettings(m, languages, settings, &own)
 		row.Settings, _ = settings.stored() // a struct of strings and numbers always marshals
 	}
-	CheckClinic(m, "clinic.", "clinic.", &row)
+	checkClinic(m, languages, "clinic.", "clinic.", &row)
 	return row, settings
 }
 

@@ -26,7 +26,7 @@ func (cl *Clinic) PlanImport(f File) (ImportPlan, error) {
 		f.Clinic = &given
 	}
 	said, _ := json.Marshal(f.Clinic) // structs of strings and numbers always marshal
-	if _, err := f.rows(&s.Schedule); err != nil {
+	if _, err := f.rows(&s.Schedule, cl.languages()); err != nil {
 		return plan, err
 	}
 	there := cl.Export()

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"holdfast/engine/record"
-	"holdfast/engine/words"
 )
 
 // MailText is the clinic's own text for an email. It replaces the built-in text. An empty field means the built-in
@@ -37,14 +36,18 @@ const (
 var placeholder = regexp.MustCompile(`\{([^{}\s]*)\}`)
 
 // CheckMailText trims and checks the clinic's text for one email in one language. It prefixes field names with at.
-func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailText) {
+func (cl *Clinic) CheckMailText(m *record.Mistakes, at, notice, language string, text *MailText) {
+	checkMailText(m, cl.languages(), at, notice, language, text)
+}
+
+func checkMailText(m *record.Mistakes, languages []string, at, notice, language string, text *MailText) {
 	text.Subject, text.Text = strings.TrimSpace(text.Subject), strings.TrimSpace(text.Text)
 	if !slices.Contains(mailNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
 	}
-	if !slices.Contains(words.Tags(), language) { // the server would never send text in another language
+	if !slices.Contains(languages, language) { // the server would never send text in another language
 		m.Add(at+"language", "must be one of %s: emails are available only in these "+
-			"languages", strings.Join(words.Tags(), ", "))
+			"languages", strings.Join(languages, ", "))
 	}
 	record.CheckText(m, at+"subject", text.Subject, maxMailSubject, false)
 	record.CheckText(m, at+"text", text.Text, maxMailText, true)
@@ -59,12 +62,12 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 	}
 }
 
-func checkMailTexts(m *record.Mistakes, texts MailTexts) MailTexts {
+func checkMailTexts(m *record.Mistakes, languages []string, texts MailTexts) MailTexts {
 	kept := make(MailTexts)
 	for _, notice := range slices.Sorted(maps.Keys(texts)) {
 		for _, language := range slices.Sorted(maps.Keys(texts[notice])) {
 			text := texts[notice][language]
-			CheckMailText(m, "mailTexts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
+			checkMailText(m, languages, "mailTexts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
 			if text == (MailText{}) {
 				continue
 			}

@@ -128,8 +128,8 @@ func (s Settings) stored() (json.RawMessage, error) {
 	return json.Marshal(storedSettings{s, s.Mail, s.Gateway, s.OpenID})
 }
 
-// checkSettings completes and checks the settings that will replace before.
-func checkSettings(m *record.Mistakes, s, before *Settings) {
+// checkSettings completes and checks the settings that will replace before. languages are those of the server's texts.
+func checkSettings(m *record.Mistakes, languages []string, s, before *Settings) {
 	s.Mail, s.Gateway, s.OpenID = before.Mail, before.Gateway, before.OpenID
 	var err error
 	if s.BaseURL, err = ParseBaseURL(s.BaseURL); err != nil {
@@ -155,13 +155,13 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	}
 	checkPublicBookings(m, &s.PublicBookings)
 	checkWaitlist(m, &s.Waitlist)
-	checkAgentTexts(m, &s.AgentTexts)
+	checkAgentTexts(m, languages, &s.AgentTexts)
 	s.TypeGroups = slices.Clone(s.TypeGroups)
 	checkTypeGroups(m, s.TypeGroups)
 	s.Places = slices.Clone(s.Places)
 	checkPlaces(m, s.Places)
-	s.MailTexts = checkMailTexts(m, s.MailTexts)
-	checkSMS(m, &s.SMS)
+	s.MailTexts = checkMailTexts(m, languages, s.MailTexts)
+	checkSMS(m, languages, &s.SMS)
 	checkConsent(m, s)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)

@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/record"
 	"holdfast/engine/sms"
 	"holdfast/engine/token"
-	"holdfast/engine/words"
 	"holdfast/store"
 )
 
@@ -54,14 +53,18 @@ const (
 
 // CheckSMSText trims and checks the clinic's wording of one text message in one language. It prefixes field names with
 // at.
-func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string) {
+func (cl *Clinic) CheckSMSText(m *record.Mistakes, at, notice, language string, text *string) {
+	checkSMSText(m, cl.languages(), at, notice, language, text)
+}
+
+func checkSMSText(m *record.Mistakes, languages []string, at, notice, language string, text *string) {
 	*text = strings.TrimSpace(*text)
 	if !slices.Contains(smsNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(smsNotices, ", "))
 	}
-	if !slices.Contains(words.Tags(), language) {
+	if !slices.Contains(languages, language) {
 		m.Add(at+"language", "must be one of %s: text messages are available only in these languages",
-			strings.Join(words.Tags(), ", "))
+			strings.Join(languages, ", "))
 	}
 	record.CheckText(m, at+"text", *text, maxSMSText, true)
 	for _, found := range placeholder.FindAllStringSubmatch(*text, -1) {
@@ -73,7 +76,7 @@ func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string)
 	}
 }
 
-func checkSMS(m *record.Mistakes, s *SMS) {
+func checkSMS(m *record.Mistakes, languages []string, s *SMS) {
 	s.CountryCode = strings.TrimPrefix(strings.TrimSpace(s.CountryCode), "+")
 	if s.CountryCode != "" && !sms.IsCountryCode(s.CountryCode) {
 		m.Add("sms.countryCode", "must be a calling code, such as 49")
@@ -90,7 +93,7 @@ func checkSMS(m *record.Mistakes, s *SMS) {
 	for _, notice := range slices.Sorted(maps.Keys(s.Texts)) {
 		for _, language := range slices.Sorted(maps.Keys(s.Texts[notice])) {
 			text := s.Texts[notice][language]
-			CheckSMSText(m, "sms.texts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
+			checkSMSText(m, languages, "sms.texts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
 			if text == "" {
 				continue
 			}

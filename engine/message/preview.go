@@ -20,7 +20,7 @@ type Preview struct {
 // Errors: *ValidationError.
 func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Preview, error) {
 	var wrong record.Mistakes
-	clinic.CheckMailText(&wrong, "", name, language, &text)
+	ms.clinic.CheckMailText(&wrong, "", name, language, &text)
 	if err := wrong.Err(); err != nil {
 		return Preview{}, err
 	}

@@ -123,7 +123,7 @@ type SMSPreview struct {
 // built-in text. It does not send anything. Errors: *ValidationError.
 func (ms *Messages) PreviewSMS(name, language, text string) (SMSPreview, error) {
 	var wrong record.Mistakes
-	clinic.CheckSMSText(&wrong, "", name, language, &text)
+	ms.clinic.CheckSMSText(&wrong, "", name, language, &text)
 	if err := wrong.Err(); err != nil {
 		return SMSPreview{}, err
 	}
