@@ -50,6 +50,9 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail.shot("approval-link")
 
 	desk := h.desk(t, store.RoleReception)
+	desk.open("/staff?lang=en#day/" + h.date)
+	desk.board()
+	desk.until(`document.querySelector('.ghosted')?.innerText.includes('Request: waits for the clinic’s decision')`)
 	desk.open("/staff?lang=en#requests")
 	desk.says("Waiting for your approval")
 	desk.accessible("a request for approval at the desk")

@@ -33,13 +33,12 @@ func TestDeactivatedSpecialistCanReturn(t *testing.T) {
 	deactivate("types", "Check-up")
 	onBoard()
 	p.open("/staff?lang=en#specialists")
-	p.press("Edit Dr Ada Brandt")
-	p.press("Can be booked")
-	p.saved()
+	p.until(`document.querySelector('.line:last-child').innerText.includes('Dr Ada Brandt')`) // the last one
+	p.press("Reactivate Dr Ada Brandt")
+	p.says("Dr Ada Brandt can be booked again.")
 	p.open("/staff?lang=en#types")
-	p.press("Edit Check-up")
-	p.press("Patients can book this type")
-	p.saved()
+	p.press("Reactivate Check-up")
+	p.says("Check-up can be booked again.")
 	h.must(200, "GET", "/v1/appointment-types/checkup/explain?specialistId=ada&slotStartDate="+h.at("11:00"), nil)
 	if got := h.must(200, "GET", "/v1/specialists/ada", nil, asAdmin); got.get("specialist", "active") != true {
 		t.Errorf("ada is %s", got.raw)

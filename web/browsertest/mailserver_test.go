@@ -74,7 +74,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	<-taken
 	p.set("#mail-user", "somebody else")
 	p.click("#mail-try")
-	p.says("the stored password belongs to a different server or user")
+	p.says("Enter this again")
 }
 
 // TestSettingsShowMailServerOfStart checks that, if the server was started with a mail server, the settings page shows

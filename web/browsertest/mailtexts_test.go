@@ -3,6 +3,7 @@ package browsertest
 import (
 	"testing"
 
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -18,7 +19,7 @@ func TestOwnerEditsEmailTexts(t *testing.T) {
 	p.run(`document.getElementById('mailTexts.confirmation.en.text').focus()`)
 	p.write("See you {soon}.")
 	p.press("Preview")
-	p.says("no placeholder {soon}")
+	p.says("Remove the placeholder {soon}")
 	p.run(`(e => { e.focus(); e.select() })(document.getElementById('mailTexts.confirmation.en.text'))`)
 	p.write("See you {when} with {who}.")
 	p.press("Preview")
@@ -32,4 +33,17 @@ func TestOwnerEditsEmailTexts(t *testing.T) {
 		"text") != "See you {when} with {who}." {
 		t.Errorf("kept is %s", got.raw)
 	}
+}
+
+// TestTextsOpenInClinicsLanguage: the settings show the texts for patients in the clinic's language first, also to an
+// owner who reads the console in another language.
+func TestTextsOpenInClinicsLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) { f.Clinic.Locale = "de-AT" })
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there(`#mail-language`)
+	p.until(`document.querySelector('#mail-language').value === 'de'`)
+	p.says("Ihr Termin ist gebucht.")
+	p.until(`document.querySelector('#sms-language').value === 'de'`)
 }

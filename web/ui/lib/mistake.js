@@ -6,6 +6,7 @@ import { lang, t } from './i18n.js'
 
 // Each rule is a pattern, a text key, and the names of the pattern's groups in the text. The first match applies.
 const rules = [
+  [/the stored \w+ belongs to a different|^must be entered again/, 'bad.again'],
   [/^another user has this address/, 'bad.address'],
   [/^this is the last owner with a password/, 'bad.owner'],
   [/^must have at least (\d+) characters/, 'bad.short', 'n'],
@@ -35,7 +36,10 @@ const rules = [
   [/^(?:enter|give) an? (?:email|phone).* or a/, 'field.contact.err'],
   [/^must be an origin like/, 'bad.origin'],
   [/must be a scheme and a host only/, 'bad.origin'],
-  [/^must (?:be an address like|begin with https)|^must be the (?:issuer address|address of (?:a calendar|the gateway))/, 'bad.url'],
+  [
+    /^must (?:be an address like|begin with https)|^must be the (?:issuer address|address of (?:a calendar|the gateway))/,
+    'bad.url',
+  ],
   [/^must be the name of a mail server/, 'bad.host'],
   [/^the password would be sent unencrypted/, 'bad.unencrypted'],
   [/^(?:must be|enter 1 to \d+) domains/, 'bad.domains'],

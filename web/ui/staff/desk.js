@@ -446,6 +446,7 @@ export function createDesk(me, reload = () => location.reload()) {
       await call(() => del('/v1/overrides/' + id))
       await loadSchedule()
     },
+    requests: requests => send({ type: 'requests', requests }),
     waiting: () => call(() => get('/v1/waitlist')).then(x => x.waiting),
     offerTime: (id, body, key) => call(() => post(`/v1/waitlist/${id}/offer`, body, { key })),
     wait: (typeId, body, key) =>

@@ -3,9 +3,9 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
-import { lang, languages, t } from '../lib/i18n.js'
+import { t } from '../lib/i18n.js'
 import { Trouble, useSend } from './office.js'
-import { Placeholders, TextPick } from './placeholders.js'
+import { firstLanguage, Placeholders, TextPick } from './placeholders.js'
 
 const notices = [
   'confirmation',
@@ -25,7 +25,7 @@ const placeholders = ['what', 'when', 'day', 'who', 'where', 'clinic', 'phone']
 
 export function MailTexts({ desk, texts, change, error }) {
   const [notice, setNotice] = useState(notices[0]),
-    [language, setLanguage] = useState(languages[lang] ? lang : 'en')
+    [language, setLanguage] = useState(firstLanguage)
   const [shown, setShown] = useState(null),
     sending = useSend(desk)
   const own = texts[notice]?.[language] || {}

@@ -58,7 +58,7 @@ function Console({ desk, idle }) {
     const ask = () => {
       if (!document.hidden)
         get('/v1/requests').then(
-          x => desk.patch({ asked: x.requests.length }),
+          x => desk.requests(x.requests),
           () => {},
         )
     }

@@ -1,9 +1,14 @@
 // The parts that the forms for emails and for text messages share: the choice of the text and its language, and the
 // placeholders.
 import { html } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
 import { Field } from '../lib/form.js'
 import { languages, t } from '../lib/i18n.js'
 import { Select } from './office.js'
+
+// firstLanguage is the clinic's language, in which most patients read its texts.
+export const firstLanguage =
+  Object.keys(languages).find(x => x === boot.clinic.locale?.split('-')[0].toLowerCase()) || 'en'
 
 // TextPick lets the user choose a notice and a language. words is the prefix of the text keys for the names of the
 // notices.

@@ -92,7 +92,7 @@ export function Page({ desk }) {
     return () => clearInterval(timer)
   }, [])
   useEffect(() => {
-    if (open.data) desk.patch({ asked: open.data.requests.length })
+    if (open.data) desk.requests(open.data.requests)
   }, [open.data])
   const act = (r, what) => async () => {
     try {

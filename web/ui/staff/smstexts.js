@@ -3,9 +3,9 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
-import { lang, languages, t } from '../lib/i18n.js'
+import { t } from '../lib/i18n.js'
 import { Check } from './office.js'
-import { Placeholders, TextPick } from './placeholders.js'
+import { firstLanguage, Placeholders, TextPick } from './placeholders.js'
 
 const notices = [
   'confirmation',
@@ -45,7 +45,7 @@ export const checkSms = d =>
 export function SmsTexts({ desk, draft, set, error }) {
   const { texts } = draft
   const [notice, setNotice] = useState(notices[0]),
-    [language, setLanguage] = useState(languages[lang] ? lang : 'en')
+    [language, setLanguage] = useState(firstLanguage)
   const [shown, setShown] = useState(null),
     [wrong, setWrong] = useState('')
   const own = texts[notice]?.[language] || '',

@@ -9,7 +9,7 @@ import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
 import { inOrder, usualHours } from './weekhours.js'
 import { colourOf } from './words.js'
-import { Check, Confirm, Office, Select, State, useAsk, useSend, Nothing } from './office.js'
+import { Check, Confirm, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 import { Plus, RecordForm, Translations, useDraft } from './record.js'
 
 export const zonesWith = zone =>
@@ -327,7 +327,14 @@ export function Page({ desk }) {
     (lists.data?.appointmentTypes || [])
       .filter(x => x.specialists.some(s => s.specialistId === id) || x.needs?.some(group => group.includes(id)))
       .map(x => x.name)
-  const people = lists.data?.specialists || []
+  // The deactivated ones come last.
+  const people = [...(lists.data?.specialists || [])].sort((a, b) => b.active - a.active)
+  const restoring = useSend(desk)
+  const restore = async p => {
+    if (!(await restoring.send(() => patch('/v1/specialists/' + p.id, { active: true })))) return
+    refresh()
+    desk.toast('people.restored', { name: p.name })
+  }
   return html`
     <${Office}
       desk=${desk}
@@ -338,6 +345,7 @@ export function Page({ desk }) {
         <${Plus} primary label="people.add" onClick=${() => setEditing({})} />
       `}
     >
+      <${Trouble} problem=${restoring.problem} />
       ${
         people.length
           ? html`
@@ -385,19 +393,14 @@ export function Page({ desk }) {
                         >
                           ${t('office.edit')}
                         </button>
-                        ${
-                          p.active &&
-                          html`
-                            <button
-                              type="button"
-                              class="btn quiet"
-                              aria-label=${t('people.archive.of', { name: p.name })}
-                              onClick=${() => setLeaving(p)}
-                            >
-                              ${t('people.archive')}
-                            </button>
-                          `
-                        }
+                        <button
+                          type="button"
+                          class="btn quiet"
+                          aria-label=${t(p.active ? 'people.archive.of' : 'people.restore.of', { name: p.name })}
+                          onClick=${() => (p.active ? setLeaving(p) : restore(p))}
+                        >
+                          ${t(p.active ? 'people.archive' : 'people.restore')}
+                        </button>
                       </div>
                     </li>
                   `,

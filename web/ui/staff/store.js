@@ -8,6 +8,7 @@
 //   holds   {ada: {holdId: hold}}: live holds, without names
 //   changed {appointmentId: {at, version}}: the recent changes of this page; same clock as loaded
 //   stale   dates to load again because the stream sent a change; '*' for all. staleHours: the same for calendars
+//   requests  the bookings that wait for the desk or the patient; asked: their number
 //   news    recent online bookings, moves and cancellations, newest first; staleNews: there are more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
@@ -24,6 +25,7 @@ export const empty = {
   changed: {},
   stale: [],
   staleHours: [],
+  requests: [],
   news: [],
   staleNews: false,
   link: '',
@@ -52,6 +54,13 @@ const holdOf = (e, now) => ({
   seen: now,
   own: Boolean(e.isOwnHold),
 })
+// waitsFor returns the person whose decision a held time waits for: 'desk' or 'patient' if the time belongs to a request,
+// and '' if a patient is booking it at this moment. The server's events about holds do not name requests.
+const waitsFor = (requests, h) => {
+  const r = requests.find(x => x.specialistId === h.specialistId && ms(x.slotStartDate) === h.start)
+  return r ? (r.byMail ? 'patient' : 'desk') : ''
+}
+const marked = (s, h) => ({ ...h, waits: waitsFor(s.requests, h) })
 // taking returns the time during which an appointment uses a room or a device, for the column of that resource.
 const taking = (a, id) => ({ ...a, id: a.id + '@' + id, of: a.id, specialistId: id, busy: true })
 const placed = a => [a, ...(a.resourceIds || []).map(id => taking(a, id))]
@@ -197,7 +206,7 @@ function heard(s, e) {
       }
     case 'hold':
     case 'heartbeat': {
-      const h = holdOf(e, Date.now())
+      const h = marked(s, holdOf(e, Date.now()))
       return s.snapshot ? { ...s, snapshot: withHold(s.snapshot, h) } : { ...s, holds: withHold(s.holds, h) }
     }
     case 'release':
@@ -246,6 +255,14 @@ export function reduce(s, e) {
       }
     case 'loading':
       return { ...s, stale: [] }
+    case 'requests': {
+      const { requests } = e,
+        all = Object.values(s.holds).flatMap(Object.values)
+      const holds = all
+        .filter(h => h.waits !== waitsFor(requests, h))
+        .reduce((held, h) => withHold(held, { ...h, waits: waitsFor(requests, h) }), s.holds)
+      return { ...s, requests, holds, asked: requests.length }
+    }
     case 'loading news':
       return { ...s, staleNews: false }
     // The request for these changes failed, so they are still to be loaded.
@@ -259,7 +276,10 @@ export function reduce(s, e) {
     case 'loading hours':
       return { ...s, staleHours: [] }
     case 'live holds': {
-      const holds = e.holds.reduce((all, h) => withHold(all, holdOf({ ...h, isOwnHold: false }, Date.now())), {})
+      const holds = e.holds.reduce(
+        (all, h) => withHold(all, marked(s, holdOf({ ...h, isOwnHold: false }, Date.now()))),
+        {},
+      )
       return { ...s, holds }
     }
     case 'set':

@@ -332,6 +332,11 @@ export function Page({ desk }) {
   }
   const name = id => people.find(p => p.id === id)?.name || id
   const sending = useSend(desk)
+  const restore = async x => {
+    if (!(await sending.send(() => patch('/v1/appointment-types/' + x.id, { active: true })))) return
+    refresh()
+    desk.toast('people.restored', { name: x.name })
+  }
   const move = async (i, by) => {
     const ids = types.map(x => x.id),
       other = ids[i + by]
@@ -421,19 +426,14 @@ export function Page({ desk }) {
                         >
                           ${t('type.copy')}
                         </button>
-                        ${
-                          x.active &&
-                          html`
-                            <button
-                              type="button"
-                              class="btn quiet"
-                              aria-label=${t('type.archive.of', { name: x.name })}
-                              onClick=${() => setLeaving(x)}
-                            >
-                              ${t('type.archive')}
-                            </button>
-                          `
-                        }
+                        <button
+                          type="button"
+                          class="btn quiet"
+                          aria-label=${t(x.active ? 'type.archive.of' : 'people.restore.of', { name: x.name })}
+                          onClick=${() => (x.active ? setLeaving(x) : restore(x))}
+                        >
+                          ${t(x.active ? 'type.archive' : 'people.restore')}
+                        </button>
                         <${Order}
                           id=${'move-' + x.id}
                           name=${x.name}

@@ -62,7 +62,8 @@ export function sayGroup(desk, g, at = time(g.start)) {
     .join(', ')
 }
 const minutesOf = n => lasts.get(n) || lasts.set(n, t('minutes', { n })).get(n)
-export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'ghost')
+export const sayGhost = h =>
+  t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : h.waits ? 'ghost.waits.' + h.waits : 'ghost')
 
 // "10:15, Dr Haddad, free until 11:00"
 export function sayStop(desk, column, stop, name, span) {
