@@ -68,6 +68,7 @@ func (e *Engine) follow(changes []store.Change) {
 			e.Booking.FollowAppointment(ctx, c)
 			e.Person.FollowAppointment()
 		case store.NounSession:
+			e.Presence.FollowSession(c.Session.Status)
 			publisher{e.holds, e.log}.Publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned},
 				ExpiresAt: c.Session.ExpiresAt, Owner: record.SpelledOwner(c.Owner),

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/engine/record"
@@ -20,42 +21,72 @@ const lifeEvery = time.Minute
 func signOfLife(s *store.Session, now time.Time) bool { return now.Sub(s.UpdatedAt) >= lifeEvery }
 
 // ExpireSessions expires session requests that no specialist accepted in time, and sessions in progress without a sign
-// of life, until ctx is done. It wakes when the next request expires and when this node receives a new request. Once a
-// minute, it also checks for idle sessions, and for requests that another node did not expire.
+// of life, until ctx is done. While there are such sessions, it checks when the next request expires, and at least once
+// a minute. Otherwise it waits until a node opens a session.
 func (pr *Presence) ExpireSessions(ctx context.Context) {
-	const patience = time.Minute
-	next, quiet := time.NewTimer(0), time.NewTicker(patience)
+	const patience = time.Minute // no longer than SessionRequestTTL, so that no new request expires before the next check
+	next := time.NewTimer(0)
 	defer next.Stop()
-	defer quiet.Stop()
 	var outage timed.Outage
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-quiet.C:
-			if err := pr.endQuiet(ctx); err != nil && ctx.Err() == nil {
-				pr.log.Warn("failed to end idle sessions; retrying in 1 minute", "error", err)
-			}
-			continue
-		case <-pr.requested:
+		case <-pr.opened:
 		case <-next.C:
 		}
-		due, err := pr.endUnanswered(ctx)
-		wait := min(due.Sub(record.Now()), patience)
+		pr.waits.Store(true) // before the check, so that a session that is opened during the check leads to the next one
+		due, open, err := pr.endDue(ctx)
 		switch {
-		case err != nil && ctx.Err() == nil:
-			if outage.Begins() {
-				pr.log.Warn("failed to end unanswered session requests; retrying every second", "error", err)
+		case err != nil:
+			if ctx.Err() == nil && outage.Begins() {
+				pr.log.Warn("failed to end unanswered or idle sessions; retrying every second", "error", err)
 			}
-			wait = time.Second
-		case due.IsZero():
-			wait = patience
+			next.Reset(time.Second)
+			continue
+		case outage.Ends():
+			pr.log.Info("resumed ending unanswered and idle sessions")
 		}
-		if err == nil && outage.Ends() {
-			pr.log.Info("resumed ending unanswered session requests")
+		if !open {
+			next.Stop()
+			continue
 		}
-		next.Reset(max(0, wait))
+		pr.waits.Store(false)
+		wait := patience
+		if !due.IsZero() {
+			wait = max(0, min(due.Sub(record.Now()), patience))
+		}
+		next.Reset(wait)
 	}
+}
+
+// FollowSession wakes ExpireSessions if it waits for a session that is open.
+func (pr *Presence) FollowSession(status store.SessionStatus) {
+	if slices.Contains(openSessions, status) && pr.waits.CompareAndSwap(true, false) {
+		select {
+		case pr.opened <- struct{}{}:
+		default: // a signal is already pending
+		}
+	}
+}
+
+// openSessions are the states of a session that can expire.
+var openSessions = append([]store.SessionStatus{store.SessionRequested}, busySessions...)
+
+// busySessions are the states of a session in progress.
+var busySessions = []store.SessionStatus{store.SessionActive, store.SessionPendingPayment}
+
+// endDue expires the sessions that are due. It reports whether any open session is left, and when the next request is
+// due, or the zero time if no specialist needs to answer one.
+func (pr *Presence) endDue(ctx context.Context) (due time.Time, open bool, err error) {
+	if due, err = pr.endUnanswered(ctx); err != nil {
+		return due, false, err
+	}
+	if err := pr.endQuiet(ctx); err != nil {
+		return due, false, err
+	}
+	left, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: openSessions, Limit: 1})
+	return due, len(left) > 0, err
 }
 
 // mostSessions is the maximum number of sessions that one query reads.
@@ -96,8 +127,7 @@ func (pr *Presence) endQuiet(ctx context.Context) error {
 	for {
 		idle := pr.clinic.Settings().SessionIdle()
 		list, err := pr.store.Sessions(ctx, store.SessionFilter{
-			Statuses:   []store.SessionStatus{store.SessionActive, store.SessionPendingPayment},
-			QuietSince: record.Now().Add(-idle), Limit: mostSessions,
+			Statuses: busySessions, QuietSince: record.Now().Add(-idle), Limit: mostSessions,
 		})
 		if err != nil {
 			return err

@@ -36,21 +36,22 @@ import (
 // Presence tracks which specialists are online, how busy they are, and their on-demand sessions. It is safe for
 // concurrent use.
 type Presence struct {
-	store     store.Store
-	holds     holds.Backend
-	log       *slog.Logger
-	clinic    *clinic.Clinic
-	events    record.Publisher
-	presence  presenceState
-	requested chan struct{} // signals a new session request
+	store    store.Store
+	holds    holds.Backend
+	log      *slog.Logger
+	clinic   *clinic.Clinic
+	events   record.Publisher
+	presence presenceState
+	waits    atomic.Bool   // ExpireSessions found no open session, and waits for one
+	opened   chan struct{} // signals an open session to it
 }
 
 // New returns a Presence with these options. Call Seed before the first request.
 func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher,
 	o Options) *Presence {
 	return &Presence{store: s, holds: h, log: log, clinic: c, events: events,
-		presence:  presenceState{options: o.withDefaults(), settling: make(chan struct{}, 1)},
-		requested: make(chan struct{}, 1)}
+		presence: presenceState{options: o.withDefaults(), settling: make(chan struct{}, 1)},
+		opened:   make(chan struct{}, 1)}
 }
 
 // Options contains the time limits for presence. The zero value of each field means its default. While the server runs,

@@ -32,7 +32,12 @@ import (
 // countingStore counts the transactions, and the statements in them that mirror heartbeats.
 type countingStore struct {
 	store.Store
-	writes, mirrors atomic.Int64
+	writes, mirrors, sessions atomic.Int64
+}
+
+func (s *countingStore) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
+	s.sessions.Add(1)
+	return s.Store.Sessions(ctx, f)
 }
 
 func (s *countingStore) Write(ctx context.Context, fn func(store.Tx) error) error {

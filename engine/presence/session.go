@@ -88,12 +88,6 @@ func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, r
 		}
 		return once.Remember(ctx, tx, s, now)
 	})
-	if err == nil && found.ID == s.ID {
-		select {
-		case pr.requested <- struct{}{}:
-		default: // a signal is already pending
-		}
-	}
 	return found, err
 }
 

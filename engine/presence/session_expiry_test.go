@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -45,6 +46,34 @@ func TestUnansweredSessionExpires(t *testing.T) {
 		}
 		if again := c.request(1); again.ID == lost.ID {
 			t.Error("a new request returned the expired one")
+		}
+	})
+}
+
+// TestIdleNodeReadsNoSessions: without an open session the node does not read the database, and still expires a session
+// that another node opens.
+func TestIdleNodeReadsNoSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, presence.Options{}, "ada")
+		time.Sleep(time.Second)
+		before := c.counted.sessions.Load()
+		for range 2 {
+			time.Sleep(3 * time.Hour)
+			if n := c.counted.sessions.Load() - before; n != 0 {
+				t.Errorf("an idle node read the sessions %d times in 3 hours", n)
+			}
+			now := time.Now()
+			s := store.Session{ID: record.NewID(), Owner: "client", Version: 1,
+				Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(presence.SessionRequestTTL)}
+			if err := c.Store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertSession(t.Context(), s) }); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(presence.SessionRequestTTL + time.Second)
+			if s, err := c.Presence.Session(t.Context(), s.ID); err != nil || s.Status != store.SessionExpired {
+				t.Errorf("a session of another node: got %+v, %v; want expired", s, err)
+			}
+			before = c.counted.sessions.Load()
 		}
 	})
 }
