@@ -23,6 +23,8 @@ func (pr *Presence) Run(ctx context.Context) {
 	defer reconcile.Stop()
 	defer watch.Stop()
 	clock, mode := wallClock{seen: time.Now()}, pr.holds.Mode()
+	_, moves := pr.holds.(holds.Apart)
+	lasts := mode == "memory" && !moves // the memory of this process is never lost or replaced while it runs
 	for {
 		var err error
 		select {
@@ -42,7 +44,9 @@ func (pr *Presence) Run(ctx context.Context) {
 				mode = now
 				pr.presence.switches.Add(1)
 			}
-			err = pr.trySettle(ctx)
+			if err = pr.trySettle(ctx); err == nil && lasts {
+				watch.Stop()
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			pr.log.Warn("failed to check for missed heartbeats; retrying", "error", err)
