@@ -125,6 +125,7 @@ func (d *databases) of(t testing.TB, dir string) string {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
+	clitest.Long(t, "TestTwoNodesPassStoreSuite runs the same suite on two nodes")
 	var all databases
 	storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store {
 		return mustOpen(t, Options{URL: all.of(t, dir)})
