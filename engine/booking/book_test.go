@@ -320,10 +320,12 @@ func TestOverbookNamesTimeAndSpecialist(t *testing.T) {
 		"a hold instead of a time": {func(r *booking.Request) { r.HoldID, r.SlotStart = h.ID, time.Time{} },
 			"slotStartDate"},
 		"a hold at another time": {func(r *booking.Request) { r.HoldID = h.ID }, ""},
-		"a long reason":          {func(r *booking.Request) { r.OverbookReason = strings.Repeat("a", 501) }, "overbook.reason"},
+		"a long reason": {func(r *booking.Request) { r.OverbookReason = strings.Repeat("a", 501) },
+			"overbook.reason"},
 	} {
 		r := enginetest.BookingOf(1, "checkup")
-		r.SlotStart, r.SpecialistID, r.Source, r.OverbookReason = c.Start.Add(time.Hour), "ada", store.SourceStaff, "pain"
+		r.SlotStart, r.SpecialistID, r.Source = c.Start.Add(time.Hour), "ada", store.SourceStaff
+		r.OverbookReason = "pain"
 		x.edit(&r)
 		a, err := c.Book(r)
 		var wrong *record.ValidationError

@@ -127,8 +127,8 @@ func TestRoomBookedBeforeClaimIsNotHeld(t *testing.T) {
 	})
 }
 
-// TestRefusedBookingSettlesItsHold: a refused booking returns its hold to the client or the request, which can try again,
-// unless this client can no longer book the time.
+// TestRefusedBookingSettlesItsHold: a refused booking returns its hold to the client or the request, which can try
+// again, unless this client can no longer book the time.
 func TestRefusedBookingSettlesItsHold(t *testing.T) {
 	t.Parallel()
 	errFull := errors.New("the day is full")

@@ -64,7 +64,8 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 	}
 }
 
-// TestBookedComparesSeatAndType: an appointment without an owner counts as a hold's booking only in the hold's own seat.
+// TestBookedComparesSeatAndType: an appointment without an owner counts as a hold's booking only in the hold's own
+// seat.
 func TestBookedComparesSeatAndType(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

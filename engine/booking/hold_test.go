@@ -148,7 +148,8 @@ func TestCooldownOfHold(t *testing.T) {
 	} {
 		h, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cooling",
 			SlotStart: c.Start.Add(6 * time.Hour), Client: enginetest.Client(1), Moving: x.moving, Displace: x.atDesk})
-		if isCooling := errors.As(err, new(*booking.CooldownError)); isCooling != x.isRefused || err != nil && !isCooling {
+		isCooling := errors.As(err, new(*booking.CooldownError))
+		if isCooling != x.isRefused || err != nil && !isCooling {
 			t.Errorf("%s: got hold %q, %v; want a refusal for the cooldown: %t", name, h.ID, err, x.isRefused)
 		}
 	}
