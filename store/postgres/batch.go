@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"holdfast/store"
 )
@@ -31,6 +32,7 @@ type batch struct {
 	spoilt  error        // why the request can no longer succeed
 
 	sent   bool           // something was sent
+	wrote  bool           // a successful request changed rows
 	xid    string         // the transaction's number, used to look up its outcome
 	missed []store.Change // the changes that other nodes committed before this transaction
 	behind bool           // some of those changes have been deleted
@@ -149,6 +151,9 @@ func (b *batch) end(outcome error) error {
 	}
 	if outcome == nil {
 		outcome = b.spoilt
+	}
+	if outcome == nil && slices.ContainsFunc(b.done, func(s *statement) bool { return s.changed > 0 }) {
+		b.wrote = true
 	}
 	switch {
 	case b.fault != nil:

@@ -11,8 +11,7 @@ import (
 //
 // If the standby that commits wait for is unreachable, a commit is complete on the primary, but its client got an
 // unknown outcome. The client repeats its request and finds the record of that commit. So with such a standby, Recall
-// makes one more commit on the server that has the record, and waits for it: that commit reaches the standby after all
-// earlier ones. Errors: also those of Write.
+// reads the record in a write, which waits for the standby: see awaitStandby. Errors: also those of Write.
 func (s *Store) Recall(ctx context.Context, scope, key string, notBefore time.Time) (store.IdempotencyRecord, error) {
 	found, err := s.Reads.Recall(ctx, scope, key, notBefore)
 	if err != nil {
@@ -26,10 +25,7 @@ func (s *Store) Recall(ctx context.Context, scope, key string, notBefore time.Ti
 		return found, nil
 	}
 	err = s.writer.write(ctx, func(t store.Tx) error { // not Write: in a trial, Write undoes this commit
-		if found, err = t.Recall(ctx, scope, key, notBefore); err != nil {
-			return err
-		}
-		_, err := t.(*tx).Exec(`UPDATE meta SET value = value WHERE key = 'database_id'`)
+		found, err = t.Recall(ctx, scope, key, notBefore)
 		return err
 	})
 	if err != nil {

@@ -127,6 +127,15 @@ func TestRepeatedRequestWaitsForStandby(t *testing.T) {
 	if found, err := other.Recall(t.Context(), "s", "k", time.Time{}); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("repeated without the standby: got %+v, %v; want ErrUnavailable", found, err)
 	}
+	again := func() error {
+		return other.Write(t.Context(), func(tx store.Tx) error {
+			_, err := tx.Recall(t.Context(), "s", "k", time.Time{})
+			return err
+		})
+	}
+	if err := again(); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a write that finds the commit without the standby: got %v, want ErrUnavailable", err)
+	}
 	if _, err := other.Recall(t.Context(), "s", "unknown", time.Time{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("another request without the standby: got %v, want ErrNotFound", err)
 	}
@@ -143,6 +152,9 @@ func TestRepeatedRequestWaitsForStandby(t *testing.T) {
 		if time.Since(began) > patience {
 			t.Fatalf("repeated with the standby: got %+v, %v", found, err)
 		}
+	}
+	if err := again(); err != nil {
+		t.Errorf("a write that finds the commit with the standby: got %v", err)
 	}
 	storetest.Verify(t, other)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -219,9 +220,17 @@ func (w *writer) call(r *store.WriteCall) error {
 	return r.Run(t, w.log)
 }
 
+// awaitStandby changes a row without an effect, if the server has a standby that commits wait for. PostgreSQL lets only
+// a commit that has changed something wait. So without this statement, a request that finds its work already done would
+// be acknowledged although that earlier work is only on the primary, and a failover could lose it.
+const awaitStandby = `UPDATE meta SET value = value WHERE key = 'database_id' AND current_setting('synchronous_standby_names') <> ''`
+
 // finish commits the batch with its changes and passes them to the followers.
 func (w *writer) finish() error {
 	last := w.batch.waiting
+	if !w.batch.wrote && slices.ContainsFunc(w.members, func(r *store.WriteCall) bool { return r.Err == nil }) {
+		last = append(last, stmt(awaitStandby))
+	}
 	var numbers []int64
 	if len(w.changes) > 0 {
 		text, err := encodeChanges(w.changes)
