@@ -59,6 +59,12 @@ func TestUndoRestoresEverything(t *testing.T) {
 						t.Errorf("the patient got the email %s about an undone change", notice)
 					}
 				}
+				deliveries, err := c.Record.Deliveries(t.Context(), a.ID)
+				if err != nil || slices.ContainsFunc(deliveries, func(d store.Delivery) bool {
+					return d.State == booking.DeliveryQueued
+				}) {
+					t.Errorf("the deliveries are %+v, %v; want none still queued", deliveries, err)
+				}
 				if held, _ := c.Booking.Holds(t.Context()); len(held) != 0 {
 					t.Errorf("%d holds remain", len(held))
 				}
