@@ -17,7 +17,6 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if c.Unmeetable() {
 		return holds.Hold{}, &holds.HeldError{}
 	}
-	b.endLapsed(c.Needs)
 	own, id := b.identify(c.Owner)
 	own.Lock()
 	defer own.Unlock()
@@ -68,9 +67,27 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	return r.Hold, nil
 }
 
-// enterFor locks the shards of a claim: the shard of its specialist and that of the hold that it replaces. If the claim
-// needs resources and displaces, it locks all shards: the holds that it has to end can be in any shard.
+// enterFor locks what a claim needs, with no expired hold left on the resources that it may take. Such a hold can be in
+// another shard and end at any moment. It conflicts with no claim any more, but its end must be published before the
+// claim, because events are published in the order in which they took effect.
 func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
+	for {
+		now, leave = b.lockFor(s, c)
+		late := b.resources.lapsed(c.Needs, now.mono)
+		if len(late) == 0 {
+			return now, leave
+		}
+		leave()
+		for _, each := range b.shardsOf(late) {
+			each.enter()
+			each.Unlock()
+		}
+	}
+}
+
+// lockFor locks the shards of a claim: the shard of its specialist and that of the hold that it replaces. If the claim
+// needs resources and displaces, it locks all shards: the holds that it has to end can be in any shard.
+func (b *Backend) lockFor(s *shard, c *holds.Claim) (now instant, leave func()) {
 	at, replaces := b.placeIn(c.Replaces.ID)
 	if len(c.Needs) == 0 && !replaces {
 		return s.enter(), s.Unlock

@@ -145,6 +145,38 @@ func TestBusyTimeIsBounded(t *testing.T) {
 	})
 }
 
+// TestClaimFollowsEndOfLapsedHold: a hold on the claim's room that expires while the claim waits for its locks has ended
+// when the claim has them, so its end is published before the claim.
+func TestClaimFollowsEndOfLapsedHold(t *testing.T) {
+	b := New(Options{})
+	defer b.Close()
+	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
+	c := holds.Claim{Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: day,
+		SlotEnd: day.Add(time.Hour), BusyStart: day, BusyEnd: day.Add(time.Hour)},
+		Owner: holds.ClientID("client-number-0001").Owner(), Seats: []int{0}, Needs: [][]string{{"room"}}, TTL: time.Hour}
+	h, err := b.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.shardOf("ada")
+	s.enter()
+	at, _ := b.placeIn(h.ID)
+	r := s.hold(h.ID, at)
+	r.expires = 0 // it expires now, and the sweeper is not woken
+	s.deadlines.changed(r)
+	b.resources.keep(r)
+	s.Unlock()
+	for i := 0; b.shardOf(c.SpecialistID) == b.shardOf("ada"); i++ {
+		c.SpecialistID = fmt.Sprintf("bob-%d", i)
+	}
+	_, leave := b.enterFor(b.shardOf(c.SpecialistID), &c)
+	left := len(b.resources.of["room"])
+	leave()
+	if left != 0 {
+		t.Errorf("%d expired holds on the room have not ended", left)
+	}
+}
+
 // TestTransferBetweenNeighbors: a hold can be transferred between two owners that share a lock.
 func TestTransferBetweenNeighbors(t *testing.T) {
 	b := New(Options{})

@@ -142,27 +142,21 @@ func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration,
 	return list
 }
 
-// endLapsed ends the expired holds on these resources, so that events are published in the order in which they took
-// effect.
-func (b *Backend) endLapsed(needs [][]string) {
-	var specialists []string
-	now := b.clock.now().mono
-	b.resources.Lock()
+// lapsed returns the specialists of the expired holds on these resources that their shards have not ended yet.
+func (rs *resources) lapsed(needs [][]string, now time.Duration) (specialists []string) {
+	if len(needs) == 0 {
+		return nil
+	}
+	rs.Lock()
+	defer rs.Unlock()
 	for _, group := range needs {
 		for _, id := range group {
-			for _, x := range b.resources.of[id] {
+			for _, x := range rs.of[id] {
 				if x.deadline <= now {
 					specialists = append(specialists, x.SpecialistID)
 				}
 			}
 		}
 	}
-	b.resources.Unlock()
-	if len(specialists) == 0 {
-		return
-	}
-	for _, s := range b.shardsOf(specialists) {
-		s.enter()
-		s.Unlock()
-	}
+	return specialists
 }

@@ -20,7 +20,6 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	for _, resource := range x.Resources.List() {
 		needs = append(needs, []string{resource})
 	}
-	b.endLapsed(needs)
 	own, id := b.identify(x.Owner)
 	own.Lock()
 	defer own.Unlock()
