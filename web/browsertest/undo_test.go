@@ -125,6 +125,26 @@ func TestBoardUndoes(t *testing.T) {
 	p.there(".toast.bad")
 }
 
+// TestUndoKeepsColleaguesAttendance: the desk sets an attendance, and a colleague then sets another one. The undo is
+// refused, and the colleague's attendance stays.
+func TestUndoKeepsColleaguesAttendance(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	id := p.appointment("Lena Vogt", "ada", "10:00")
+	p.stands(id)
+	p.key("2")
+	p.toasted("Arrived")
+	h.must(200, "POST", "/v1/appointments/"+id+"/attendance", map[string]any{"attendance": "in_progress"}, asAdmin)
+	p.there(card(id) + ".in_progress")
+	p.key("u")
+	p.toasted("someone has changed the appointment since then")
+	p.there(".toast.bad")
+	if got := h.appointmentOf(id)["attendance"]; got != "in_progress" {
+		t.Errorf("the attendance is %v, want the colleague's", got)
+	}
+}
+
 // TestBlockIsUndone: creating or removing a block can be undone.
 func TestBlockIsUndone(t *testing.T) {
 	t.Parallel()

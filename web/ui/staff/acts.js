@@ -4,8 +4,7 @@ import { t } from '../lib/i18n.js'
 import { time } from '../lib/time.js'
 import { attendanceIcon } from '../lib/deskicons.js'
 import { clock } from './day.js'
-import { find } from './store.js'
-import { offer, undoLast } from './undo.js'
+import { offerAttendance, undoLast } from './undo.js'
 import { attendances, failKey, sayGhost, typeName, who } from './words.js'
 
 export function createActs(desk, grid) {
@@ -14,12 +13,9 @@ export function createActs(desk, grid) {
 
   const attend = async (a, attendance) => {
     if (a.attendance === attendance) return
-    const before = a.attendance
     try {
       await desk.attend(a, attendance)
-      offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + attendance) }, () =>
-        desk.attend(find(desk.store.get(), a.id) || a, before),
-      )
+      offerAttendance(desk, a, attendance)
     } catch (problem) {
       refused(desk, a, problem)
     }

@@ -14,7 +14,7 @@ import { dayAndTime, range, write } from '../lib/time.js'
 import { headsIn, isFull } from './group.js'
 import { useChange } from './move.js'
 import { find } from './store.js'
-import { offer, undoLast } from './undo.js'
+import { offerAttendance, undoLast } from './undo.js'
 import { attendances, failKey, specialistName, typeIn, typeName, who } from './words.js'
 
 const byName = new Intl.Collator(locale)
@@ -195,9 +195,7 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
     setProblem(null)
     try {
       await desk.attend(find(desk.store.get(), a.id) || a, value)
-      offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + value) }, () =>
-        desk.attend(find(desk.store.get(), a.id) || a, a.attendance),
-      )
+      offerAttendance(desk, a, value)
     } catch (failed) {
       setProblem(failed)
     }

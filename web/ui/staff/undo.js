@@ -1,10 +1,11 @@
 // Undo for the last action at this desk, for 10 seconds: a cancellation, a move, an attendance, a block. Each undo is a
 // separate operation. The server refuses it if the time has been taken since. During these 10 seconds, the server sends
 // no message about a cancellation or a move to anyone outside the clinic.
-import { passing } from '../lib/api.js'
-import { list } from '../lib/i18n.js'
+import { passing, Problem } from '../lib/api.js'
+import { list, t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
-import { failKey } from './words.js'
+import { find } from './store.js'
+import { failKey, who } from './words.js'
 
 const undoFor = 10000
 /** @type {any} */
@@ -36,6 +37,14 @@ const refusal = problem =>
     ? 'undo.late'
     : { slot_taken: 'undo.taken', slot_held: 'undo.held' }[problem.code] ||
       (passing(problem) ? 'undo.unknown' : failKey(problem))
+
+// offerAttendance offers to undo an attendance. It refuses if someone has set another one since then.
+export const offerAttendance = (desk, a, attendance) =>
+  offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + attendance) }, async () => {
+    const now = find(desk.store.get(), a.id) || a
+    if (now !== a && now.attendance !== attendance) throw new Problem(412, { code: 'version_mismatch' })
+    return desk.attend(now, a.attendance)
+  })
 
 // undoLast runs for Ctrl+Z, and for the key U on a card.
 export function undoLast() {
