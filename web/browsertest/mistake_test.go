@@ -40,6 +40,12 @@ func TestServersMistakesAreInPagesLanguage(t *testing.T) {
 	p.click(".savebar [type=submit]")
 	p.there(".summary:focus")
 	p.says("Prüfen Sie die Angabe „Websites“")
+	p.says("Prüfen Sie diese Angabe")
+	p.set("#origins", "")
+	p.fill("#perEmail", "99999")
+	p.fill("#perPhone", "99999")
+	p.click(".savebar [type=submit]")
+	p.until(`new Set([...document.querySelectorAll('.summary a')].map(a => a.innerText)).size === 2`)
 	if said := p.text("main"); strings.Contains(said, "must ") {
 		t.Errorf("the settings contain an English sentence: %q", said)
 	}

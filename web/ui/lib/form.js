@@ -158,8 +158,9 @@ export function dateFrom({ day = '', month = '', year = '' } = {}) {
   return real && date <= new Date() ? date.toISOString().slice(0, 10) : null
 }
 
-// ErrorSummary takes the focus when it appears. errors: [{id, message}] in the order of the fields. n counts the
-// attempts: after another failed attempt, the focus moves to the summary again.
+// ErrorSummary takes the focus when it appears. errors: [{id, message, link}] in the order of the fields. link
+// replaces the message in the summary. n counts the attempts: after another failed attempt, the focus moves to the
+// summary again.
 export function ErrorSummary({ errors, n }) {
   const ref = useRef()
   useEffect(() => {
@@ -176,7 +177,7 @@ export function ErrorSummary({ errors, n }) {
       <ul>
         ${errors.map(
           e => html`
-            <li key=${e.id}><a href=${'#' + e.id} onClick=${ev => jump(ev, e.id)}>${e.message}</a></li>
+            <li key=${e.id}><a href=${'#' + e.id} onClick=${ev => jump(ev, e.id)}>${e.link || e.message}</a></li>
           `,
         )}
       </ul>

@@ -72,9 +72,11 @@ export function translate(problem) {
   return problem
 }
 
-// named returns a text that names the field, for a list in which the field itself is not visible.
-export function named(id, message) {
-  if (message !== t('bad.other')) return message
-  const label = document.querySelector(`label[for="${CSS.escape(id)}"]`)
-  return label ? t('bad.field', { label: label.firstChild.textContent.trim() }) : message
+// named returns the text for a list of mistakes, in which the field is not visible: a text that says nothing about the
+// field, and one that occurs more than once, name the field.
+export function named(id, message, isRepeated) {
+  const isOther = message === t('bad.other')
+  if (!isOther && !isRepeated) return message
+  const label = document.querySelector(`label[for="${CSS.escape(id)}"]`)?.firstChild.textContent.trim()
+  return !label ? message : isOther ? t('bad.field', { label }) : `${label}: ${message}`
 }

@@ -114,11 +114,17 @@ export function useSend(desk) {
 }
 // listed returns the errors for ErrorSummary, with the ids of the fields on this page. It includes errors that belong
 // to no field here.
-export const listed = (errors, ids = {}) =>
-  Object.entries(errors).map(([field, message]) => {
-    const id = ids[field] || field
-    return { id, message: named(id, message) }
-  })
+export const listed = (errors, ids = {}) => {
+  const all = Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
+  return all.map(x => ({
+    ...x,
+    link: named(
+      x.id,
+      x.message,
+      all.some(y => y.id !== x.id && y.message === x.message),
+    ),
+  }))
+}
 
 // Errors lists the errors of a form's fields. If there are none, it shows the problem.
 export const Errors = ({ errors, n, problem }) => html`
