@@ -51,6 +51,28 @@ func TestServersMistakesAreInPagesLanguage(t *testing.T) {
 	}
 }
 
+// TestMistakeNamesPlace: the refusal to remove a place with hours names the place as the page does, although the server
+// names its id. The mistakes of an imported file have their places in the file.
+func TestMistakeNamesPlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=de#settings")
+	p.there("#origins")
+	p.press("Standort North entfernen")
+	p.click(".savebar [type=submit]")
+	p.says("Verlegen Sie zuerst die Sprechzeiten vom Standort Nord an einen anderen")
+
+	p.open("/staff?lang=de#data")
+	p.there("#export-from")
+	p.chooseFile("#clinic-file", "praxis.json", `{"specialists":[{"id":"x y","name":"","timezone":"Mars"}]}`)
+	p.says("specialists[0].id Nehmen Sie nur Buchstaben von A bis Z, Ziffern")
+	p.says("specialists[0].name Füllen Sie dieses Feld aus")
+	p.says("specialists[0].timezone must be an IANA time zone like Europe/Berlin") // a fact about the file, for its author
+	p.chooseFile("#sheet-file", "t.csv", "name;datum\nLena;1.1.2026\n")
+	p.says("Die Spalte start fehlt")
+}
+
 // TestSetupNamesMistakeInItsLanguage: the first page of the setup translates the server's refusal of a password.
 func TestSetupNamesMistakeInItsLanguage(t *testing.T) {
 	t.Parallel()

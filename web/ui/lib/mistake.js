@@ -2,6 +2,7 @@
 // English, for developers and agents. The page and the server come from the same program, so the page knows these
 // sentences: each rule below matches the beginning or a part of some of them. A test checks that the server still uses
 // the sentences.
+import { boot } from './boot.js'
 import { lang, t } from './i18n.js'
 
 // Each rule is a pattern, a text key, and the names of the pattern's groups in the text. The first match applies.
@@ -20,6 +21,7 @@ const rules = [
   [/; send it in parts$/, 'bad.parts'],
   [/coming appointments? (?:is|are) at "(.+)"/, 'bad.place.booked', 'place'],
   [/^the hours of the specialist ".+" are at "(.+)"/, 'bad.place.hours', 'place'],
+  [/^the group ".+" contains the appointment type "(.+)"/, 'bad.group', 'type'],
   [/^the appointment type "(.+)" needs this room/, 'bad.needed', 'type'],
   [/^has no placeholder (\{[^}]*\})/, 'bad.placeholder', 'name'],
   [/^must contain \{to\} and \{text\}|^must be empty with GET/, 'bad.gateway'],
@@ -44,6 +46,7 @@ const rules = [
   [/^the password would be sent unencrypted/, 'bad.unencrypted'],
   [/^(?:must be|enter 1 to \d+) domains/, 'bad.domains'],
   [/windows (?:that )?overlap/, 'bad.overlap'],
+  [/^must be 1 to \d+ (?:printable )?characters/, 'bad.id'],
   [/^must be (?:from |between )?(-?\d+)(?: \(never\))? (?:to|and) (\d+)/, 'bad.range', 'from', 'to'],
   [/^(?:must be )?at most (\d+) (?:characters|bytes)/, 'bad.long', 'n'],
   [/at most (\d+) days (?:ahead|after)|two years/, 'bad.far'],
@@ -55,12 +58,14 @@ const rules = [
   [/^(?:enter|give|state) |^is missing|^is required|clinic requires it|must be answered/, 'bad.missing'],
 ]
 
+// spoken returns the name of a place that the server names by its id.
+const spoken = (name, value) => (name === 'place' && boot.places.find(x => x.id === value)?.name) || value
 // inWords returns the text for the server's sentence about a field. English is the language of the sentence, so there
 // the page keeps a sentence that no rule matches.
 function inWords(message) {
   for (const [pattern, key, ...names] of rules) {
     const found = message.match(pattern)
-    if (found) return t(key, Object.fromEntries(names.map((name, i) => [name, found[i + 1]])))
+    if (found) return t(key, Object.fromEntries(names.map((name, i) => [name, spoken(name, found[i + 1])])))
   }
   return lang === 'en' ? message : t('bad.other')
 }
