@@ -112,6 +112,27 @@ func (h *house) offered() *store.WaitlistOffer {
 	return nil
 }
 
+// TestDeskReadsThatAnOfferIsOpen: while the desk looks for a time, the server offers one to the same person. The dialog
+// says that an offer is open, and not that the time cannot be booked.
+func TestDeskReadsThatAnOfferIsOpen(t *testing.T) {
+	t.Parallel()
+	h := mailing(t)
+	p := h.desk(t, store.RoleReception)
+	p.open("/staff?lang=en#waitlist")
+	p.click(`.office-tools .primary`)
+	p.there(`dialog #wl-name`)
+	p.fill("#wl-name", "Omar Ruiz")
+	p.fill("#wl-phone", "030 1112233")
+	p.click(`dialog .primary`)
+	p.says("Omar Ruiz")
+	p.click(`.line .line-do .btn`)
+	p.there(`dialog .found-time:nth-child(1)`)
+	h.must(200, "POST", "/v1/waitlist/"+h.waiting().ID+"/offer", map[string]any{"slotStartDate": h.at("10:00"),
+		"specialistId": "ada"}, asAdmin)
+	p.click(`dialog .found-time`)
+	p.says("This person already has an open offer")
+}
+
 // TestDeskManagesWaitingList: the desk adds a caller, offers a time by hand, books it for them, and removes an entry.
 // The page shows the result of each step.
 func TestDeskManagesWaitingList(t *testing.T) {

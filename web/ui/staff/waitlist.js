@@ -280,7 +280,10 @@ function Offer({ desk, s, x, close }) {
   }
   return html`
     <${Dialog} title=${t('wl.offer.title', { name: x.patient.name })} close=${() => close()}>
-      <${Trouble} problem=${sending.problem || found.problem} />
+      <${Trouble}
+        problem=${sending.problem || found.problem}
+        text=${sending.problem?.reason === 'offered' && 'wl.offer.already'}
+      />
       ${
         !found.data
           ? html`
