@@ -78,8 +78,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 }
 
 // TestBookingElementReportsBooking shows the booking page in an element that a script inserts, and books in it. The
-// element reports its height and the booking. If the element's lang attribute changes, it shows the page in that
-// language. If the element is removed, the frame is also removed.
+// element reports its height and the booking. If its attributes change, it shows the page in that language and for that
+// place, and the frame's title is in the language. If the element is removed, the frame is also removed.
 func TestBookingElementReportsBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -114,8 +114,12 @@ func TestBookingElementReportsBooking(t *testing.T) {
 	p.run(`inside.querySelector('.details [type=submit]').click()`)
 	p.until(`events.includes('booked')`)
 	h.one(t)
-	p.run(`e.setAttribute('lang', 'de')`)
+	p.run(`e.setAttribute('lang', 'de'); e.setAttribute('place', 'north')`)
 	p.until(`e.children.length === 1 && e.firstChild.src.includes('lang=de')`)
+	if src := ask[string](p, `e.firstChild.src`); !strings.Contains(src, "place=north") {
+		t.Errorf("the frame of a place shows %s", src)
+	}
+	p.until(`e.firstChild.title.startsWith('Zeit wählen')`)
 	p.run(`e.remove()`)
 	p.until(`e.children.length === 0`)
 }

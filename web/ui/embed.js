@@ -12,7 +12,7 @@
   var script = document.currentScript
   if (!script) return
   var home = new URL(script.src)
-  var options = ['type', 'specialist', 'lang', 'theme']
+  var options = ['type', 'specialist', 'place', 'lang', 'theme']
 
   // show inserts a frame with a function, and returns a function that removes the frame and its listeners. `of` reads
   // an option; `notify` receives the events of the page.
@@ -47,6 +47,7 @@
       if (e.data.holdfast === 'booked') notify('booked')
       if (e.data.holdfast !== 'height') return
       var height = Math.ceil(Number(e.data.height))
+      if (e.data.title && !of('title')) frame.title = e.data.title // in the language of the page
       if (height > 0 && height < 20000) {
         frame.style.height = height + 'px'
         notify('height', height)

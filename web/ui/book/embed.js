@@ -1,5 +1,6 @@
 // Runs in addition to the normal scripts when another site embeds the booking page in a frame. It applies the
-// requested theme. It sends the site only two messages: the page's height, and that a patient has booked.
+// requested theme. It sends the site only two messages: the page's height with its title, and that a patient has
+// booked.
 
 // The default theme is light: most sites are light, and the frame is transparent. "auto" follows the reader's system.
 const theme = new URLSearchParams(location.search).get('theme') || 'light'
@@ -10,7 +11,7 @@ const tell = () => {
   const height = Math.ceil(document.getElementById('app').getBoundingClientRect().height)
   if (height === told || window.parent === window) return
   told = height
-  window.parent.postMessage({ holdfast: 'height', height }, '*')
+  window.parent.postMessage({ holdfast: 'height', height, title: document.title }, '*')
 }
 // The button for the chosen time sticks to the end of the window. The frame cannot scroll, because it is as high as
 // the page. So the site sends how many pixels of the frame are below the visible part.
