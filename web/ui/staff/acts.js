@@ -4,6 +4,7 @@ import { t } from '../lib/i18n.js'
 import { time } from '../lib/time.js'
 import { attendanceIcon } from '../lib/deskicons.js'
 import { clock } from './day.js'
+import { find } from './store.js'
 import { offerAttendance, undoLast } from './undo.js'
 import { attendances, failKey, sayGhost, typeName, who } from './words.js'
 
