@@ -24,7 +24,7 @@ func (p *tab) click(selector string) {
 			for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame)
 			const meant = to => { const e = document.querySelector(` + quoted(selector) + `); return e?.contains(to) || e?.closest('label')?.contains(to) }
 			if (!meant(document.elementFromPoint(x, y)) || String(middle()) !== String([x, y])) return false
-			window.missed = false
+			window.missed = true // until the press arrives: Chromium drops it while it has not yet painted a new page
 			window.press?.abort() // of a click whose answer did not come
 			const press = window.press = new AbortController()
 			for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) window.addEventListener(kind, event => {
