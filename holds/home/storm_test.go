@@ -225,12 +225,9 @@ func (c *court) answers(since time.Time) {
 	c.longest = max(c.longest, time.Since(since))
 }
 
-// margin allows for the difference between the clocks of Redis and PostgreSQL, which a node can only estimate: a hold
-// that has moved from one to the other can expire this much earlier or later.
-const margin = 250 * time.Millisecond
-
-// gives records an acknowledged hold.
+// gives records an acknowledged hold. margin allows for differences between the clocks and the deadline.
 func (c *court) gives(specialist string, a reply) {
+	const margin = 250 * time.Millisecond
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -378,7 +375,7 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 					time.Sleep(time.Duration(rnd.IntN(80)) * time.Millisecond)
 					asked := time.Now()
 					if b, err := at.ask(request{Extend: a.ID, Owner: owner, TTL: time.Millisecond}); err == nil &&
-						b.Gone && time.Now().Before(a.Expires.Add(-margin)) {
+						b.Gone && time.Now().Before(a.Expires.Add(-endsEarly)) {
 						judge.loses(a, at, asked)
 					}
 					judge.ends(specialist, a.ID)
