@@ -104,6 +104,19 @@ func TestPatientMovesBetweenPlaces(t *testing.T) {
 	}
 }
 
+// TestLinkToPlaceNeedsNoType: a link or a frame for one place leads to it also if the patient still chooses the type.
+func TestLinkToPlaceNeedsNoType(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.tab(t)
+	p.open("/?lang=en&place=south")
+	p.there(".card")
+	p.click(".card input[value=checkup]")
+	p.there(`input[name=place][value=south]:checked`)
+	p.click(".bar button")
+	p.until(`/South/.test(document.querySelector('.lead')?.innerText)`)
+}
+
 // TestWaitingListKeepsPlace: a patient who finds no time at the chosen place waits for that place, and the desk sees
 // which place it is.
 func TestWaitingListKeepsPlace(t *testing.T) {

@@ -31,15 +31,15 @@ const start = wanted
   ? {
       typeId: wanted.id,
       specialistId: query.get('specialist') || (saved?.typeId === wanted.id ? saved.specialistId : ''),
-      place: query.get('place') || '',
     }
   : saved
+const at = query.get('place') || start?.place
 const known = typeOf(start?.typeId)
 const page = createStore({
   step: 'what',
   typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  place: boot.places.some(x => x.id === start?.place) ? start.place : '',
+  place: boot.places.some(x => x.id === at) ? at : '',
   news: renewed,
   form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })
