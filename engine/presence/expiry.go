@@ -24,7 +24,7 @@ func signOfLife(s *store.Session, now time.Time) bool { return now.Sub(s.Updated
 // of life, until ctx is done. While there are such sessions, it checks when the next request expires, and at least once
 // a minute. Otherwise it waits until a node opens a session.
 func (pr *Presence) ExpireSessions(ctx context.Context) {
-	const patience = time.Minute // no longer than SessionRequestTTL, so that no new request expires before the next check
+	const patience = SessionRequestTTL // not longer, so that no new request expires before the next check
 	next := time.NewTimer(0)
 	defer next.Stop()
 	var outage timed.Outage
@@ -35,7 +35,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 		case <-pr.opened:
 		case <-next.C:
 		}
-		pr.waits.Store(true) // before the check, so that a session that is opened during the check leads to the next one
+		pr.waits.Store(true) // before the check: a session that is opened during it leads to another check
 		due, open, err := pr.endDue(ctx)
 		switch {
 		case err != nil:

@@ -294,7 +294,7 @@ func inProgress(s *store.Session) error {
 
 // counts reports whether a session counts toward its specialist's load.
 func counts(s *store.Session) bool {
-	return s.Status == store.SessionActive || s.Status == store.SessionPendingPayment
+	return slices.Contains(busySessions, s.Status)
 }
 
 // changeSession calls edit on one session in a transaction and then updates the live loads. edit reports whether it

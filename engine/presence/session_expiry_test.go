@@ -66,7 +66,8 @@ func TestIdleNodeReadsNoSessions(t *testing.T) {
 			now := time.Now()
 			s := store.Session{ID: record.NewID(), Owner: "client", Version: 1,
 				Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(presence.SessionRequestTTL)}
-			if err := c.Store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertSession(t.Context(), s) }); err != nil {
+			insert := func(tx store.Tx) error { return tx.InsertSession(t.Context(), s) }
+			if err := c.Store.Write(t.Context(), insert); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(presence.SessionRequestTTL + time.Second)
