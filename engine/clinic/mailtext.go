@@ -67,7 +67,8 @@ func checkMailTexts(m *record.Mistakes, languages []string, texts MailTexts) Mai
 	for _, notice := range slices.Sorted(maps.Keys(texts)) {
 		for _, language := range slices.Sorted(maps.Keys(texts[notice])) {
 			text := texts[notice][language]
-			checkMailText(m, languages, "mailTexts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
+			at := "mailTexts." + record.Clip(notice) + "." + record.Clip(language) + "."
+			checkMailText(m, languages, at, notice, language, &text)
 			if text == (MailText{}) {
 				continue
 			}

@@ -93,7 +93,8 @@ func checkSMS(m *record.Mistakes, languages []string, s *SMS) {
 	for _, notice := range slices.Sorted(maps.Keys(s.Texts)) {
 		for _, language := range slices.Sorted(maps.Keys(s.Texts[notice])) {
 			text := s.Texts[notice][language]
-			checkSMSText(m, languages, "sms.texts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
+			at := "sms.texts." + record.Clip(notice) + "." + record.Clip(language) + "."
+			checkSMSText(m, languages, at, notice, language, &text)
 			if text == "" {
 				continue
 			}

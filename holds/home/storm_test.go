@@ -244,9 +244,9 @@ func (c *court) gives(specialist string, a reply) {
 	c.live[specialist][a.ID] = a.Expires
 }
 
-// endsEarly is how much a hold may end before its time if it moves to another home. Its remaining time there is computed
-// as if the old home had read its state at the moment at which it was asked to (holds.Snapshot), so that a slow response
-// does not extend a hold. On a busy machine, that request takes long.
+// endsEarly is how much a hold may end before its time if it moves to another home. Its remaining time there is
+// computed as if the old home had read its state at the moment at which it was asked to (holds.Snapshot), so that a
+// slow response does not extend a hold. On a busy machine, that request takes long.
 const endsEarly = time.Second
 
 // loses records that an acknowledged hold was lost before it expired. asked is when the client asked for it.

@@ -145,15 +145,16 @@ func TestBusyTimeIsBounded(t *testing.T) {
 	})
 }
 
-// TestClaimFollowsEndOfLapsedHold: a hold on the claim's room that expires while the claim waits for its locks has ended
-// when the claim has them, so its end is published before the claim.
+// TestClaimFollowsEndOfLapsedHold: a hold on the claim's room that expires while the claim waits for its locks has
+// ended when the claim has them, so its end is published before the claim.
 func TestClaimFollowsEndOfLapsedHold(t *testing.T) {
 	b := New(Options{})
 	defer b.Close()
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
 	c := holds.Claim{Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: day,
 		SlotEnd: day.Add(time.Hour), BusyStart: day, BusyEnd: day.Add(time.Hour)},
-		Owner: holds.ClientID("client-number-0001").Owner(), Seats: []int{0}, Needs: [][]string{{"room"}}, TTL: time.Hour}
+		Owner: holds.ClientID("client-number-0001").Owner(), Seats: []int{0}, Needs: [][]string{{"room"}},
+		TTL: time.Hour}
 	h, err := b.Claim(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -223,7 +223,8 @@ func (w *writer) call(r *store.WriteCall) error {
 // awaitStandby changes a row without an effect, if the server has a standby that commits wait for. PostgreSQL lets only
 // a commit that has changed something wait. So without this statement, a request that finds its work already done would
 // be acknowledged although that earlier work is only on the primary, and a failover could lose it.
-const awaitStandby = `UPDATE meta SET value = value WHERE key = 'database_id' AND current_setting('synchronous_standby_names') <> ''`
+const awaitStandby = `UPDATE meta SET value = value
+	WHERE key = 'database_id' AND current_setting('synchronous_standby_names') <> ''`
 
 // finish commits the batch with its changes and passes them to the followers.
 func (w *writer) finish() error {

@@ -68,7 +68,8 @@ func TestMistakeNamesPlace(t *testing.T) {
 	p.chooseFile("#clinic-file", "praxis.json", `{"specialists":[{"id":"x y","name":"","timezone":"Mars"}]}`)
 	p.says("specialists[0].id Nehmen Sie nur Buchstaben von A bis Z, Ziffern")
 	p.says("specialists[0].name Füllen Sie dieses Feld aus")
-	p.says("specialists[0].timezone must be an IANA time zone like Europe/Berlin") // a fact about the file, for its author
+	// a fact about the file, for its author
+	p.says("specialists[0].timezone must be an IANA time zone like Europe/Berlin")
 	p.chooseFile("#sheet-file", "t.csv", "name;datum\nLena;1.1.2026\n")
 	p.says("Die Spalte start fehlt")
 }
