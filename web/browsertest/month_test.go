@@ -37,6 +37,21 @@ func TestMonthShowsDays(t *testing.T) {
 	p.there(".board")
 }
 
+// TestTodayInMonthIsAccessible: the number of today is legible in each kind of cell: open, closed, and in the grid of another
+// month.
+func TestTodayInMonthIsAccessible(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	today := `document.querySelector('.months [aria-current]')`
+	p.open("/staff?lang=en#month")
+	p.until(today + ` && !document.querySelector('.months.loading')`)
+	for _, class := range []string{"", "closed", "past", "other", "full"} {
+		p.run(today + `.closest('td').className = '` + class + `'`)
+		p.accessible("today in a cell of the kind '" + class + "'")
+	}
+}
+
 // TestWeekComparesPeople: the weeks of two people are side by side, day by day. The next week shows the same two
 // people.
 func TestWeekComparesPeople(t *testing.T) {
