@@ -46,10 +46,30 @@ func TestTodayInMonthIsAccessible(t *testing.T) {
 	today := `document.querySelector('.months [aria-current]')`
 	p.open("/staff?lang=en#month")
 	p.until(today + ` && !document.querySelector('.months.loading')`)
-	for _, class := range []string{"", "closed", "past", "other", "full"} {
+	for _, class := range []string{"", "shut", "past", "other", "full"} {
 		p.run(today + `.closest('td').className = '` + class + `'`)
 		p.accessible("today in a cell of the kind '" + class + "'")
 	}
+}
+
+// TestClosedDayStaysInMonthGrid: the cell of a closed day has its place in the row, below its weekday.
+func TestClosedDayStaysInMonthGrid(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, who := range []string{"ada", "karim"} {
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Fair"}, asAdmin)
+	}
+	p := h.desk(t, store.RoleReception)
+	p.open("/staff?lang=en#month/" + h.date)
+	p.until(`!document.querySelector('.months.loading')`)
+	p.until(`document.querySelector('.months a[href="#day/` + h.date + `"]').innerText.includes('Fair')`)
+	if off := ask[float64](p, `Math.max(...[...document.querySelectorAll('.months td')].map(d => {
+		const head = d.closest('table').querySelectorAll('th')[d.cellIndex].getBoundingClientRect(), cell = d.getBoundingClientRect()
+		return Math.max(Math.abs(head.left - cell.left), Math.abs(head.right - cell.right))
+	}))`); off > 1 {
+		t.Errorf("a day is %v pixels outside the column of its weekday", off)
+	}
+	p.shot("month-closed")
 }
 
 // TestWeekComparesPeople: the weeks of two people are side by side, day by day. The next week shows the same two

@@ -36,7 +36,7 @@ function countOf(s, date, desk, hidden, person) {
 function Cell({ date, month, n }) {
   const past = date < today(),
     closed = !n.worked && !n.booked
-  const kind = closed ? 'closed' : past ? 'past' : n.free ? '' : 'full',
+  const kind = closed ? 'shut' : past ? 'past' : n.free ? '' : 'full',
     quiet = past && !n.booked
   const free = past
     ? ''
