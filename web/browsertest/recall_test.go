@@ -80,3 +80,22 @@ func TestPatientAsksForRecall(t *testing.T) {
 		t.Errorf("the link to book again is %s, want the same specialist", url)
 	}
 }
+
+// TestRecallFormFitsPane: the form stays inside the pane, also after the console has loaded the styles of its other
+// pages.
+func TestRecallFormFitsPane(t *testing.T) {
+	t.Parallel()
+	h := mailing(t)
+	p := h.desk(t, store.RoleReception)
+	id := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Lena Vogt", "email": "lena@example.org"},
+	}, asAdmin).get("appointment", "id").(string)
+	p.run(`location.hash = '#closed'`)
+	p.there(".office-tools .btn")
+	p.run(`location.hash = '#day/` + h.date + `'`)
+	p.click(card(id))
+	p.press("Add a recall")
+	p.there(".pane .facts form")
+	p.until(`(pane => pane.scrollWidth <= pane.clientWidth)(document.querySelector('.pane'))`)
+	p.shot("recall-form")
+}

@@ -50,7 +50,7 @@ export function RecallRow({ desk, a, done, close }) {
     `
   return html`
     <form
-      class="with"
+      class="stack"
       onSubmit=${e => {
         e.preventDefault()
         if (date) set(date)
