@@ -148,3 +148,13 @@ func TestReportLabelsDoNotTouch(t *testing.T) {
 		}
 	}
 }
+
+// TestMenuNeverScrollsSideways: a long name in the menu wraps, as wide fonts and other languages require.
+func TestMenuNeverScrollsSideways(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.there(".side nav a")
+	p.run(`document.querySelector('.side nav').style.letterSpacing = '.2em'`)
+	p.until(`[...document.querySelectorAll('.side nav, .side .nav-name')].every(e => e.scrollWidth <= e.clientWidth)`)
+}
