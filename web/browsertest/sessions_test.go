@@ -92,6 +92,15 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	}
 }
 
+// TestSessionsPageListsNoRooms: rooms and devices have no sessions.
+func TestSessionsPageListsNoRooms(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, oneSession, withRoom)
+	p := h.sessions(t, store.RoleOwner)
+	p.says("Dr Ada Brandt")
+	p.until(`!document.querySelector('.office').innerText.includes('Room One')`)
+}
+
 // TestFirstAcceptWinsSession: if two specialists accept the same request, one of them gets it, and the other sees who
 // was first. The reception reassigns it.
 func TestFirstAcceptWinsSession(t *testing.T) {

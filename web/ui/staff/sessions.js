@@ -21,7 +21,7 @@ const load = async () => {
     get('/v1/sessions?status=requested&status=active&status=pending_payment&limit=200'),
   ])
   return {
-    specialists: s.specialists.filter(p => p.active),
+    specialists: s.specialists.filter(p => p.active && p.kind !== 'resource'),
     online: Object.fromEntries(o.specialists.map(p => [p.specialistId, p])),
     sessions: x.sessions,
   }
