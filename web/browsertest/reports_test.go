@@ -43,3 +43,19 @@ func TestReportsCountBookings(t *testing.T) {
 	p.run(`window.answer()`)
 	p.until(`/^[A-Z][a-z]{2,3} \d{4}$/.test(document.querySelector('.numbers tbody th').innerText)`)
 }
+
+// TestReportsWriteNumbersOfLanguage: the numbers of the axis and the tables have the decimal mark of the language.
+func TestReportsWriteNumbersOfLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.appointment("Lena Vogt", "ada", "09:00") // half an hour
+	p.leave()
+	p.open("/staff?lang=de#reports")
+	p.there(".bars rect")
+	p.set("#from", h.date)
+	p.set("#to", ask[string](p, `new Date(Date.parse(`+quoted(h.date)+`) + 864e5).toISOString().slice(0, 10)`))
+	p.until(`document.querySelector('.reports ~ .scroll tbody').innerText.includes('0,5')`)
+	p.until(`[...document.querySelectorAll('.bars text')].some(x => x.textContent === '0,5')`)
+	p.until(`!/\d\.\d(?!\d\d)/.test([...document.querySelectorAll('.office table, .office .bars')].map(x => x.textContent).join(' '))`)
+}

@@ -1,12 +1,16 @@
 // A bar chart as inline SVG: one group of bars for each period, stacked or side by side. For screen readers, the chart
 // is one image, because the table of the page contains the same numbers.
 import { html } from '../lib/html.js'
-import { t } from '../lib/i18n.js'
+import { locale, t } from '../lib/i18n.js'
 
 const width = 640,
   height = 160,
   left = 52,
   foot = 22
+
+const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+// shown writes a number as the reader's language does.
+export const shown = value => number.format(value)
 
 // top returns the next round number that is at least the largest value.
 function top(most) {
@@ -45,7 +49,7 @@ export function Bars({ title, groups, names, stacked = false, unit = '' }) {
   }
   const line = value => html`
     <line class="bar-line" x1=${left} x2=${width} y1=${y(value)} y2=${y(value)} />
-    <text x=${left - 6} y=${y(value) + 4} text-anchor="end">${value}${unit}</text>
+    <text x=${left - 6} y=${y(value) + 4} text-anchor="end">${shown(value)}${unit}</text>
   `
   return html`
     <figure class="bars">

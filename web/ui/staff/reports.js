@@ -8,7 +8,7 @@ import { Icon } from '../lib/icons.js'
 import { locale, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { shortDate, write } from '../lib/time.js'
-import { Bars } from './bars.js'
+import { Bars, shown } from './bars.js'
 import { saveCSV } from './csv.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
 import { specialistName } from './words.js'
@@ -160,8 +160,8 @@ export function Page({ desk }) {
                   ([id, u]) => html`
                     <tr key=${id}>
                       <th scope="row"><bdi>${specialistName(s, id)}</bdi></th>
-                      <td>${hours(u.open)}</td>
-                      <td>${hours(u.booked)}</td>
+                      <td>${shown(hours(u.open))}</td>
+                      <td>${shown(hours(u.booked))}</td>
                       <td>
                         <svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                           <rect class="bar-empty" width="100" height="10" />
@@ -195,7 +195,7 @@ export function Page({ desk }) {
                       <th scope="row">${label(p)}</th>
                       ${columns.map(
                         ([, value, unit = ''], i) => html`
-                          <td key=${i}>${value(p)}${unit}</td>
+                          <td key=${i}>${shown(value(p))}${unit}</td>
                         `,
                       )}
                     </tr>
