@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"testing"
+	"time"
 
 	"holdfast/store"
 )
@@ -74,4 +75,32 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
 	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nRRULE:FREQ=YEARLY\n")
 	p.says("RRULE is not supported")
+}
+
+// TestListsShowYear: the blocks, the absences and the found appointments of another year have their year.
+func TestListsShowYear(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	year := time.Now().UTC().Year() + 1
+	day := func(d int) time.Time { return time.Date(year, 12, d, 0, 0, 0, 0, time.UTC) }
+	h.must(201, "POST", "/v1/blocks", map[string]any{"spans": []map[string]any{{
+		"from": day(24).Format(time.DateOnly), "to": day(26).Format(time.DateOnly), "start": "00:00", "end": "24:00"}}}, asAdmin)
+	for _, d := range []int{30, 31} {
+		h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": day(d).Format(time.DateOnly), "closed": true}, asAdmin)
+	}
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": day(20).Add(9 * time.Hour).Format(time.RFC3339), "overbook": map[string]any{"reason": "far ahead"},
+		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.run(`location.hash = '#closed'`)
+	p.says(day(24).Format("Mon 2 Jan 2006") + " to " + day(26).Format("Mon 2 Jan 2006"))
+	p.run(`location.hash = '#overrides/ada'`)
+	p.says(day(30).Format("Mon 2 Jan 2006") + " to " + day(31).Format("Mon 2 Jan 2006"))
+	p.run(`location.hash = '#day/` + h.date + `'`)
+	p.there(".busywrap:not(.loading) .board")
+	p.run(`document.querySelector('.board').focus()`)
+	p.key("/")
+	p.there("dialog [type=search]")
+	p.fill("dialog [type=search]", "lena")
+	p.says(day(20).Format("Mon 2 Jan 2006"))
 }

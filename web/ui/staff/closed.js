@@ -6,7 +6,7 @@ import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
-import { dateOf, dayAndTime, write } from '../lib/time.js'
+import { dateOf, dated, shortDate, write } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
 import { specialistName } from './words.js'
 import { Plus } from './record.js'
@@ -36,11 +36,9 @@ const said = b => {
     whole = dateOf(b.start - 1) !== first && dateOf(b.end) !== last
   if (!whole)
     return first === last
-      ? t('range', { from: dayAndTime(b.start), to: write('time', b.end) })
-      : t('range', { from: dayAndTime(b.start), to: dayAndTime(b.end) })
-  return first === last
-    ? write('shortLong', first)
-    : t('over.span', { from: write('shortLong', first), to: write('shortLong', last) })
+      ? t('range', { from: dated(b.start), to: write('time', b.end) })
+      : t('range', { from: dated(b.start), to: dated(b.end) })
+  return first === last ? shortDate(first) : t('over.span', { from: shortDate(first), to: shortDate(last) })
 }
 
 export function Page({ desk }) {
@@ -110,7 +108,7 @@ export function Page({ desk }) {
                             x.spans.length > 1 &&
                             html`
                               <span class="muted">
-                                ${t('closed.more', { n: x.spans.length - 1, last: write('shortLong', x.spans.at(-1).start) })}
+                                ${t('closed.more', { n: x.spans.length - 1, last: shortDate(dateOf(x.spans.at(-1).start)) })}
                               </span>
                             `
                           }

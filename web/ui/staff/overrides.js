@@ -6,7 +6,7 @@ import { serverNow } from '../lib/clock.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
-import { addDays, dateOf, daysBetween, write } from '../lib/time.js'
+import { addDays, dateOf, daysBetween, shortDate, write } from '../lib/time.js'
 import { clock, minutesOf } from './day.js'
 import { faults, Windows } from './weekhours.js'
 import { Confirm, Office, SpecialistPick, State, Trouble, useAsk, useSend, Nothing } from './office.js'
@@ -19,7 +19,7 @@ export function grouped(overrides) {
   const runs = []
   for (const o of [...overrides].sort((a, b) => (a.date < b.date ? -1 : 1))) {
     const last = runs.at(-1)
-    if (last && last.closed && o.closed && last.reason === o.reason && addDays(last.to, 1) === o.date) {
+    if (last && last.closed && o.closed && last.reason === (o.reason || '') && addDays(last.to, 1) === o.date) {
       last.to = o.date
       last.ids.push(o.id)
     } else
@@ -186,9 +186,7 @@ export function Page({ desk, rest }) {
     desk.loadSchedule().catch(() => {})
   }
   const span = r =>
-    r.from === r.to
-      ? write('fullDay', r.from)
-      : t('over.span', { from: write('shortLong', r.from), to: write('fullDay', r.to) })
+    r.from === r.to ? write('fullDay', r.from) : t('over.span', { from: shortDate(r.from), to: shortDate(r.to) })
   return html`
     <${Office}
       desk=${desk}

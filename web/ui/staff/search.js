@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { addDays, dateOf, time, write } from '../lib/time.js'
+import { addDays, dateOf, shortDate, time, write } from '../lib/time.js'
 import { go, today } from './daybar.js'
 import { specialistName, typeName, who } from './words.js'
 
@@ -66,7 +66,7 @@ export function Search({ desk, close }) {
       class=${a.status}
     >
       <span class="found-when">
-        <b>${write('shortDay', a.slotStartDate)}</b>
+        <b>${shortDate(dateOf(a.slotStartDate))}</b>
         ${' '}${time(a.slotStartDate)}
       </span>
       <span class="found-who">

@@ -7,7 +7,7 @@ import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { list as joined, t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
-import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, shortDate } from '../lib/time.js'
 import { today } from './daybar.js'
 import { Confirm, Nothing, Office, State, Trouble, listed, useAsk, useSend } from './office.js'
 import { Name, agrees } from './patient.js'
@@ -58,7 +58,7 @@ function Line({ s, x, act, offer, remove }) {
             `
           }
           <span>
-            ${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: write('shortLong', x.from), to: write('shortLong', x.to) })}
+            ${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: shortDate(x.from), to: shortDate(x.to) })}
           </span>
           ${
             x.weekdays.length > 0 &&
