@@ -39,8 +39,8 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 		";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("To be booked: 1. Already booked: 0. Cancelled: 0. Cannot be imported: 2.")
-	p.says("start: overlaps line 2")
-	p.says("appointmentType: “Massage” was not found")
+	p.says("Start: overlaps line 2")
+	p.says("Appointment type: “Massage” was not found")
 	p.accessible("a spreadsheet that is tried")
 	p.shot("data-plan")
 	if n := len(h.bookings()); n != 0 {
@@ -56,6 +56,7 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 		t.Errorf("the booked appointments are %v", all)
 	}
 	// Importing the same file again does not book anything.
+	p.until(`!document.body.innerText.includes('Show all')`) // the remaining rows are all visible
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("To be booked: 0. Already booked: 1")

@@ -206,8 +206,27 @@ const known = [
   'outside_hours',
   'override_closed',
 ]
+const columns = [
+  'id',
+  'appointmentType',
+  'specialist',
+  'start',
+  'date',
+  'time',
+  'status',
+  'attendance',
+  'name',
+  'email',
+  'phone',
+  'birthDate',
+  'notes',
+  'answers',
+]
 const said = p =>
-  [p.column, known.includes(p.code) ? t('sheet.' + p.code, { value: p.value || '' }) : p.message]
+  [
+    columns.includes(p.column) ? t('sheet.column.' + p.column) : p.column,
+    known.includes(p.code) ? t('sheet.' + p.code, { value: p.value || '' }) : p.message,
+  ]
     .filter(Boolean)
     .join(': ')
 const marks = { book: ['ok', 'check'], there: ['', 'check'], skipped: ['', 'close'], refused: ['danger', 'alert'] }
@@ -273,7 +292,7 @@ function Rows({ s, plan }) {
       `
     }
     ${
-      !all &&
+      rows.length < plan.rows.length &&
       html`
         <p>
           <button type="button" class="textlink" onClick=${() => setAll(true)}>
