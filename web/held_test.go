@@ -206,10 +206,10 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	t.Log("one network held 7 of the 35 slots of a week")
 }
 
-// TestPublicHoldTTLIsCapped: the server caps the TTL that a visitor requests for a hold. A program with a key may
-// request a longer one.
+// TestPublicHoldTTLIsCapped: with the limits per network, the server caps the TTL that a visitor requests for a hold.
+// A program with a key may request a longer one.
 func TestPublicHoldTTLIsCapped(t *testing.T) {
-	h := newHouse(t)
+	h := newHouse(t, limited(web.Limits{HoldShare: 100}))
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"holdTtlSeconds": 400}, asAdmin).want(200)
 	for n, c := range []struct {
 		appointmentType string
@@ -232,6 +232,22 @@ func TestPublicHoldTTLIsCapped(t *testing.T) {
 		}
 	}
 	h.hold(9, "checkup", h.at(-60), map[string]any{"ttlSeconds": 601}).problem(422,
+		"validation_failed").field("ttlSeconds")
+}
+
+// TestHoldTTLWithoutRateLimit: without the limits per network, a visitor gets every TTL that the contract allows.
+func TestHoldTTLWithoutRateLimit(t *testing.T) {
+	h := newHouse(t)
+	r := h.hold(1, "checkup", h.at(0), map[string]any{"ttlSeconds": 600}).want(201)
+	if got := r.get("ttlMs"); got != 600_000.0 {
+		t.Errorf("a hold for 600 s got %v ms", got)
+	}
+	r = h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1), "restart": true,
+		"ttlSeconds": 600}).want(200)
+	if got := r.get("ttlMs").(float64); got < 590_000 {
+		t.Errorf("extended for 600 s, the hold has %v ms", got)
+	}
+	h.hold(2, "checkup", h.at(60), map[string]any{"ttlSeconds": 601}).problem(422,
 		"validation_failed").field("ttlSeconds")
 }
 
