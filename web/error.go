@@ -284,7 +284,7 @@ func problemOf(err error, now time.Time) problem {
 			"The clinic could not check this booking. Try again in a moment, or call the clinic.")
 	case errors.As(err, &cooling):
 		p := errCooldownActive.again(cooling.Until.Sub(now))
-		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID,
+		p.Until, p.AppointmentID, p.SlotStartDate = milliTime(cooling.Until), cooling.AppointmentID,
 			optionalTime(cooling.SlotStart)
 		return p
 	case errors.As(err, &limit):
@@ -301,7 +301,7 @@ func problemOf(err error, now time.Time) problem {
 		return errSlotTaken // every seat is booked
 	case errors.As(err, &held):
 		p := errSlotHeld.again(held.Until.Sub(now))
-		p.Until = httpTime(held.Until)
+		p.Until = milliTime(held.Until)
 		return p
 	}
 	for _, s := range sentinels {

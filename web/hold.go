@@ -37,7 +37,8 @@ func holdOf(h *holds.Hold, now time.Time) holdJSON {
 	}
 }
 
-// milliTime formats the expiry of a hold: UTC, always with milliseconds.
+// milliTime formats the expiry of a hold or of a refusal: UTC, always with milliseconds. In whole seconds, it would be
+// before the expiry, and a caller who waits for it would be refused again.
 func milliTime(t time.Time) string { return string(instant.AppendMilli(nil, t)) }
 
 type createHoldBody struct {

@@ -54,6 +54,12 @@ func TestPooledHoldsUseAllSpecialists(t *testing.T) {
 	if r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds") == nil || r.get("until") == nil {
 		t.Errorf("the refusal has no expiry: %s", r.raw)
 	}
+	// The client can try again at the time in until, so it must not be before the expiry.
+	expiry := h.hold(2, "checkup", h.at(0)).want(201).text("holdExpiresAt")
+	r = h.hold(3, "checkup", h.at(0), map[string]any{"specialistId": "bea"}).problem(409, "slot_held")
+	if r.text("until") != expiry {
+		t.Errorf("the hold expires at %s, the refusal says %s", expiry, r.text("until"))
+	}
 	// The same time is also held for another type.
 	h.hold(3, "surgery", h.at(0)).problem(409, "slot_held")
 }
