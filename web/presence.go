@@ -257,11 +257,12 @@ func (s *Server) listSessions(c *call) error {
 // getSession returns a session to the client that requested it and to the specialists. hideOutcome determines whether
 // the response contains the outcome.
 func (s *Server) getSession(c *call) error {
-	if err := c.resolveClient(""); err != nil {
-		return err
+	q := c.query()
+	if q.client(c) == "" && !c.caller.may(presenceKey) {
+		q.add("clientId", "send the client that requested this session, in the header Holdfast-Client")
 	}
-	if c.client == "" && !c.caller.may(presenceKey) {
-		return fieldError("clientId", "send the client that requested this session, in the header Holdfast-Client")
+	if err := q.err(); err != nil {
+		return err
 	}
 	x, err := s.engine.Presence.Session(c.ctx(), c.param("id"))
 	if err != nil {

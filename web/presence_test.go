@@ -270,6 +270,9 @@ func TestSessionsOverHTTP(t *testing.T) {
 			t.Errorf("the list for %s is %s; want the outcome: %v", c.who, got.raw, c.outcome)
 		}
 	}
+	// A simple client sends its secret in the query, as on the other routes.
+	h.do("GET", session+"?clientId="+client(1), nil).want(200)
+	h.do("GET", session+"?clientId="+client(2), nil).problem(403, "not_owner")
 	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")
 	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403,
 		"not_owner"); strings.Contains(r.raw, "hold") {
