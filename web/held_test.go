@@ -304,8 +304,12 @@ func TestNetworkStreamLimit(t *testing.T) {
 		{"203.0.113.7", 200}, {"203.0.113.7", 200}, {"203.0.113.7", 429}, {"203.0.113.8", 200}, {"203.0.113.9", 200},
 		{"203.0.113.10", 503},
 	} {
-		if got := open(c.address).StatusCode; got != c.want {
+		answer := open(c.address)
+		if got := answer.StatusCode; got != c.want {
 			t.Errorf("stream %d, of %s: got %d, want %d", i+1, c.address, got, c.want)
+		}
+		if got := answer.Header.Get("Retry-After"); c.want != 200 && got != "60" {
+			t.Errorf("stream %d, of %s: Retry-After is %q, want 60", i+1, c.address, got)
 		}
 	}
 	for _, left := range opened {

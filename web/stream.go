@@ -153,7 +153,7 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 				"seconds.",
 		)
 	case errors.Is(err, stream.ErrFull):
-		return errOverloaded.with(
+		return errOverloaded.again(time.Minute).with(
 			"Too many live streams are open. Poll /timeslots and open the stream again in a minute.",
 		)
 	case errors.Is(err, stream.ErrAddressFull):
