@@ -53,6 +53,7 @@ func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointmen
 type mailTimes struct {
 	until  time.Time // the time is held until then, or the entry can be confirmed until then
 	was    time.Time // the start of the appointment that cannot take place; zero means none
+	kept   bool      // the appointment was moved, but kept its start
 	sooner bool      // the patient has an appointment and waits for an earlier time
 }
 
@@ -134,6 +135,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			text += "_nophone" // the clinic cannot call the patient
 		}
 		opening = words.opening(text)
+	case name == mailReschedule && at.kept:
+		subject, opening = words.subject(mailKept), words.opening(mailKept)
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
 	case at.sooner && (name == MailWaiting || name == MailOffer):

@@ -49,6 +49,9 @@ type mailPayload struct {
 	// Specialist is the id of the specialist of an appointment that must move. The operation contains the appointment's
 	// start.
 	Specialist string `json:"specialist,omitempty"`
+	// Kept is true for a move that kept the start: the specialist, the place or a room changed. The operation contains
+	// the start.
+	Kept bool `json:"kept,omitempty"`
 	// Webhook contains the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
@@ -68,7 +71,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		if c.After.SlotEnd.Before(op.Deadline) {
 			op.Deadline = c.After.SlotEnd
 		}
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // encoding strings cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name, Kept: keptStart(c)}) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	if c.Kind == booking.ChangePatientData {
@@ -113,6 +116,19 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		return calls
 	}
 	return append(calls, ms.mailReminders(c)...)
+}
+
+// mailKept is the name of the texts about a move that kept the start. The clinic's own text about a move replaces them.
+const mailKept = "reschedule_kept"
+
+// keptStart reports whether a change is a move that kept the start.
+func keptStart(c *booking.Change) bool {
+	return c.Kind == booking.ChangeRescheduled && c.Before != nil && c.Before.SlotStart.Equal(c.After.SlotStart)
+}
+
+// hasKept reports whether a message is about a move that kept the start, and the appointment still has that start.
+func (p *mailPayload) hasKept(op *store.Operation, a *store.Appointment) bool {
+	return p.Kept && a.SlotStart.Equal(op.StartTime)
 }
 
 // mailReminders returns an appointment's email reminder after a change, or none if it would be due within an hour.
@@ -231,7 +247,7 @@ func (ms *Messages) deliverAppointmentMail(ctx context.Context, op *store.Operat
 	if len(about) > 1 {
 		ms.writeSeriesMail(&m, mailSeriesReminder, about, ms.linkTo(about))
 	} else {
-		ms.writeMail(&m, p.Notice, &a, link)
+		ms.writeMailAt(&m, p.Notice, &a, link, mailTimes{kept: p.hasKept(op, &a)})
 	}
 	if method := calendarMethods[p.Notice]; method != "" {
 		m.Calendar = ms.CalendarFile(&a, Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})
