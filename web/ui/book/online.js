@@ -64,10 +64,10 @@ function Ask({ typeId, form: known, done }) {
   const send = async e => {
     e.preventDefault()
     if (state.busy) return
-    const errors = []
+    const errors = [] // in the order of the fields
+    if (!form.reason.trim()) errors.push({ id: 'reason', message: t('now.reason.err') })
     if (form.name.trim().length < 2) errors.push({ id: 'name', message: t('field.name.err') })
     if (!looksLikePhone(form.phone)) errors.push({ id: 'phone', message: t('field.phone.err') })
-    if (!form.reason.trim()) errors.push({ id: 'reason', message: t('now.reason.err') })
     if (errors.length) return failed(errors)
     setState(s => ({ ...s, busy: true, problem: null, errors: [] }))
     const { name, phone, reason } = form
