@@ -34,11 +34,21 @@ func (m *mistakes) instant(field, s string) time.Time {
 		return time.Time{}
 	}
 	var t time.Time
-	if err := t.UnmarshalText([]byte(s)); err != nil {
+	if err := t.UnmarshalText([]byte(s)); err != nil || !isStrict(s) {
 		m.add(field, "must be a time such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00")
 		return time.Time{}
 	}
 	return t.UTC()
+}
+
+// isStrict reports whether an instant that package time could read is RFC 3339. Package time also reads an hour of one
+// digit, a comma before the fraction, and an offset of 24 hours, which moves the instant by a day (go.dev/issue/54580).
+func isStrict(s string) bool {
+	if s[len("2006-01-02T15")] != ':' || s[len("2006-01-02T15:04:05")] == ',' {
+		return false
+	}
+	offset, isOffset := s[len(s)-len("07:00"):], s[len(s)-1] != 'Z'
+	return !isOffset || offset[:2] < "24" && offset[3:] < "60"
 }
 
 // seconds converts a number of seconds to a duration: nil to 0, and a number below 1 to -1 s. To prevent overflow, it
