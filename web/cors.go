@@ -81,17 +81,24 @@ func (c *call) admitSite() {
 // preflights registers the routes for preflight requests. With such a request, a browser asks whether a page of another
 // website may send the real request.
 func (s *Server) preflights(tree *httprouter.Router, all []*route) {
-	methods := make(map[string][]string) // by pattern
+	methods := make(map[string][]string)   // by pattern
+	supported := make(map[string][]string) // per path, for Allow
 	for _, rt := range all {
 		if crossSite[rt.method+" "+rt.pattern] {
 			methods[rt.pattern] = append(methods[rt.pattern], rt.method)
+		}
+		supported[rt.pattern] = append(supported[rt.pattern], rt.method)
+		if rt.method == http.MethodGet {
+			supported[rt.pattern] = append(supported[rt.pattern], http.MethodHead)
 		}
 	}
 	rt := &route{method: http.MethodOptions, pattern: "preflight", access: anyone}
 	counted := s.metrics.route(rt)
 	for _, pattern := range slices.Sorted(maps.Keys(methods)) {
 		allowed := []string{strings.Join(methods[pattern], ", ")}
+		allow := []string{strings.Join(append(supported[pattern], http.MethodOptions), ", ")}
 		rt := &route{method: rt.method, pattern: rt.pattern, access: anyone, handle: func(c *call) error {
+			c.rw.Header()["Allow"] = allow
 			return c.preflight(allowed)
 		}}
 		tree.Handle(http.MethodOptions, treePath(pattern), func(w http.ResponseWriter,
@@ -105,7 +112,6 @@ func (s *Server) preflights(tree *httprouter.Router, all []*route) {
 // has no CORS headers, and the browser does not send the real request.
 func (c *call) preflight(methods []string) error {
 	h := c.rw.Header()
-	h["Allow"] = methods
 	origins := c.engine.Clinic.Settings().CORSOrigins
 	c.rw.perOrigin = len(origins) > 0
 	if origin := c.r.Header["Origin"]; len(origin) == 1 && slices.Contains(origins, origin[0]) {

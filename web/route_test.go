@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,17 @@ func TestWrongMethodHasAllowHeader(t *testing.T) {
 			if !strings.Contains(r.header.Get("Allow"), method) {
 				t.Errorf("PUT %s: Allow is %q and misses %s", path, r.header.Get("Allow"), method)
 			}
+		}
+	}
+	// OPTIONS lists every method of a path, also those that a page of another website may not use.
+	for path, want := range map[string]string{
+		"/v1/clinic": "GET, HEAD, OPTIONS, PUT", "/v1/holds": "DELETE, GET, HEAD, OPTIONS, PATCH, POST",
+		"/v1/appointments": "GET, HEAD, OPTIONS, POST",
+	} {
+		got := strings.Split(h.do("OPTIONS", path, nil).want(204).header.Get("Allow"), ", ")
+		slices.Sort(got)
+		if strings.Join(got, ", ") != want {
+			t.Errorf("OPTIONS %s: Allow is %q, want %s", path, got, want)
 		}
 	}
 	if r := h.do("POST", "/", "{}").problem(405, "method_not_allowed"); r.header.Get("Allow") != "GET, HEAD" {
