@@ -2,6 +2,7 @@ package pages
 
 import (
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -45,6 +46,22 @@ func TestEveryEmbeddedFileIsServed(t *testing.T) {
 	}
 	if n != len(f.byName) {
 		t.Errorf("%d embedded files have %d different names", n, len(f.byName))
+	}
+}
+
+// TestNoSourceIsEmpty: an empty style sheet builds without an error, and the pages lose their layout.
+func TestNoSourceIsEmpty(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("../ui"), ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := d.Info(); err != nil || info.Size() == 0 {
+			t.Errorf("%s is empty (%v)", file, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
