@@ -2,6 +2,7 @@ package record
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -216,14 +217,18 @@ func CheckPhone(m *Mistakes, field, s string) {
 const MaxPublicName = 80
 
 // CheckPublicName refuses a name that is too long, or that contains characters that are invisible or change the
-// direction of writing.
+// direction of writing. Its mistake replaces the other mistakes of the field: the limit of all names is higher.
 func CheckPublicName(m *Mistakes, field, name string) {
+	var mistake Mistakes
 	switch {
 	case utf8.RuneCountInString(name) > MaxPublicName:
-		m.Add(field, "must be at most %d characters", MaxPublicName)
+		mistake.Add(field, "must be at most %d characters", MaxPublicName)
 	case strings.ContainsFunc(name, isUnseen) || strings.Trim(name, " \u200c\u200d") == "" && name != "":
-		m.Add(field, "must not contain invisible characters or characters that change the text direction")
+		mistake.Add(field, "must not contain invisible characters or characters that change the text direction")
+	default:
+		return
 	}
+	*m = append(slices.DeleteFunc(*m, func(x FieldError) bool { return x.Field == field }), mistake...)
 }
 
 // isUnseen reports whether a character is invisible. It allows the two joiners of Indic and Persian scripts.

@@ -1,10 +1,13 @@
 package record
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"holdfast/store"
 )
 
 func TestCheckPublicNameRefusesLongAndInvisible(t *testing.T) {
@@ -21,6 +24,18 @@ func TestCheckPublicNameRefusesLongAndInvisible(t *testing.T) {
 		if got := m.Err() == nil; got != want {
 			t.Errorf("%q: accepted %v, want %v", name, got, want)
 		}
+	}
+}
+
+// A long name breaks the limit of all names and the lower one of public bookings. The patient gets only the lower one.
+func TestCheckPublicNameReplacesOtherLimit(t *testing.T) {
+	p := store.Patient{Name: strings.Repeat("x", 201)}
+	var m Mistakes
+	NormalizePatient(&m, &p, []string{"email"}, time.Now())
+	CheckPublicName(&m, "patient.name", p.Name)
+	want := Mistakes{{"patient.email", "this clinic requires it"}, {"patient.name", "must be at most 80 characters"}}
+	if !slices.Equal(m, want) {
+		t.Errorf("got %v, want %v", m, want)
 	}
 }
 
