@@ -201,7 +201,7 @@ func newStorm(t *testing.T) *storm {
 	}
 	s.nodes = newNodesOf(t, count, practice, databaseAt(filepath.Dir(s.primary.Socket())), func(node int) []string {
 		if s.clocks != "" {
-			t.Setenv("HOLDFAST_CLOCK", s.clock(node)) // clock of the next process
+			t.Setenv("TEST_CLOCK_SHIFT", s.clock(node)) // clock of the next process
 		}
 		flags := []string{"--database", s.urls[node], "--webhook-allow-private"}
 		if l := s.lines[node]; l.redis != nil {

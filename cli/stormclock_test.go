@@ -9,7 +9,7 @@ import (
 )
 
 // The nodes of a storm can have a clock that steps: .ci/steppable builds the test binary with a time.Now that adds the
-// number of seconds in the file that HOLDFAST_CLOCK names. No other program on the machine sees that clock. The
+// number of seconds in the file that TEST_CLOCK_SHIFT names. No other program on the machine sees that clock. The
 // monotonic clock is not affected, just as when an operator or NTP sets a clock.
 
 func (s *storm) clock(node int) string { return filepath.Join(s.clocks, fmt.Sprint("node", node)) }
