@@ -51,7 +51,8 @@ var (
 		"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent",
 	}
 	corsExposed = []string{
-		"ETag, Retry-After, X-Request-Id, Location, Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset",
+		"ETag, Retry-After, X-Request-Id, Location, Date, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, " +
+			"RateLimit-Reset",
 	}
 	corsMaxAge = []string{"600"} // seconds
 )

@@ -44,8 +44,10 @@ func TestNamedSiteBooks(t *testing.T) {
 	if vary := strings.Join(listed.header.Values("Vary"), ", "); !strings.Contains(vary, "Origin") {
 		t.Errorf("Vary: got %q, want Origin in it", vary)
 	}
-	if !strings.Contains(listed.header.Get("Access-Control-Expose-Headers"), "ETag") {
-		t.Error("the page cannot read the ETag")
+	for _, name := range []string{"ETag", "Retry-After", "Idempotency-Replayed"} {
+		if !strings.Contains(listed.header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("the page cannot read %s", name)
+		}
 	}
 	hold := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)},
 		site).want(201).allows(true)
