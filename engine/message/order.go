@@ -104,7 +104,7 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) *outb
 	}
 	to := receiverOf(op)
 	list, pending, err := ms.outbound.Earlier(ctx, op, func(o *store.Operation) bool {
-		return !o.Status.Final() && o.Kind == op.Kind && receiverOf(o) == to
+		return !o.Status.Final() && o.Kind == op.Kind && receiverOf(o) == to && !ms.isEndedOffer(ctx, o)
 	})
 	switch {
 	case err != nil:
@@ -117,6 +117,19 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) *outb
 		o.At = list[0].NextAttemptAt.Add(time.Second)
 	}
 	return o
+}
+
+// isEndedOffer reports whether an operation waits to send an offer or a proposal that has ended, such as one that the
+// patient has accepted. The message will not be sent, so no other message waits behind it. isEndedOffer returns false if
+// the offer cannot be read.
+func (ms *Messages) isEndedOffer(ctx context.Context, op *store.Operation) bool {
+	var p mailPayload
+	if op.Status != store.OperationPending || json.Unmarshal(op.Payload, &p) != nil ||
+		p.Notice != MailOffer && p.Notice != MailProposal {
+		return false
+	}
+	_, o, err := ms.waitingOf(ctx, op.AppointmentID, p.Notice)
+	return err == nil && o.Status != store.OfferOpen
 }
 
 // undoableUntil returns the instant until which one of the last changes to these appointments can still be undone. A

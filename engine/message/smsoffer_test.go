@@ -16,6 +16,27 @@ import (
 	"holdfast/store"
 )
 
+// offerAtNight lets a patient wait for a time that becomes free at 23:00, and returns after the email with its offer.
+// The offer's text message waits for the morning.
+func offerAtNight(t *testing.T, c *enginetest.TestClinic) {
+	t.Helper()
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	taken := c.MustBook(r)
+	day := store.DateOf(c.Start)
+	time.Sleep(time.Until(c.Start.Add(-13*time.Hour - time.Minute))) // while the list is empty, time passes faster
+	_, err := c.Waitlist.Join(t.Context(), waitlist.JoinRequest{AppointmentTypeID: "checkup", Actor: "user:desk",
+		Wish:    store.WaitlistWish{From: day, To: day, Earliest: 12 * 60, Latest: 12*60 + 30},
+		Patient: store.Patient{Name: "Ada", Email: "ada@example.org", Phone: "0170 1234567"},
+		Said:    clinic.Said{SMS: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(c.Start.Add(-13 * time.Hour))) // 23:00
+	c.MustCancel(taken.ID)
+	time.Sleep(time.Minute)
+}
+
 // TestOfferTextWaitsForMorning: a time becomes free in the evening. The person who waits for it gets the text message
 // at 07:00, when the offer's half hour begins.
 func TestOfferTextWaitsForMorning(t *testing.T) {
@@ -23,21 +44,8 @@ func TestOfferTextWaitsForMorning(t *testing.T) {
 	clitest.OnlyInFull(t)
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, ctx := smsClinic(t, fake, enginetest.OffersToFiles), context.Background()
-		r := enginetest.BookingOf(1, "checkup")
-		r.SlotStart = c.Start
-		taken := c.MustBook(r)
-		day := store.DateOf(c.Start)
-		time.Sleep(time.Until(c.Start.Add(-13*time.Hour - time.Minute))) // while the list is empty, time passes faster
-		_, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{AppointmentTypeID: "checkup", Actor: "user:desk",
-			Wish:    store.WaitlistWish{From: day, To: day, Earliest: 12 * 60, Latest: 12*60 + 30},
-			Patient: store.Patient{Name: "Ada", Email: "ada@example.org", Phone: "0170 1234567"},
-			Said:    clinic.Said{SMS: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Until(c.Start.Add(-13 * time.Hour))) // 23:00
-		c.MustCancel(taken.ID)
+		c := smsClinic(t, fake, enginetest.OffersToFiles)
+		offerAtNight(t, c)
 		time.Sleep(time.Until(c.Start.Add(-5*time.Hour - time.Second)))
 		if got := fake.Texts(); len(got) != 0 {
 			t.Errorf("at night the gateway received %+v", got)
@@ -45,6 +53,36 @@ func TestOfferTextWaitsForMorning(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := fake.Texts(); len(got) != 1 || !strings.Contains(got[0].Text, "Held for you until Wed 5 Jan, 07:30") {
 			t.Errorf("at 07:00 the gateway received %+v, want the offer until 07:30", got)
+		}
+	})
+}
+
+// TestAcceptedOfferDelaysNoText: an offer is made at night, so its text message waits for the morning. The patient
+// accepts the offer with the link in the email. The confirmation is sent at once, and the offer never.
+func TestAcceptedOfferDelaysNoText(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := smsClinic(t, fake, enginetest.OffersToFiles), context.Background()
+		offerAtNight(t, c)
+		offers, err := c.Store.OpenWaitlistOffers(ctx)
+		if err != nil || len(offers) != 1 {
+			t.Fatalf("the offers are %+v, %v; want one", offers, err)
+		}
+		a, err := c.Waitlist.Accept(ctx, offers[0].ID, "manage", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := fake.Texts(); len(got) != 1 || !strings.Contains(got[0].Text, "your appointment is on") {
+			t.Errorf("a minute later the gateway received %+v, want the confirmation of %s", got, a.ID)
+		}
+		time.Sleep(time.Until(c.Start.Add(-4*time.Hour - 30*time.Minute)))
+		for _, m := range fake.Texts() {
+			if strings.Contains(m.Text, "is free") {
+				t.Errorf("the gateway received %q, want no message about the accepted offer", m.Text)
+			}
 		}
 	})
 }
