@@ -133,10 +133,15 @@ func quietUntil(now time.Time, zone *time.Location, to int) time.Time {
 	return time.Date(local.Year(), local.Month(), day, to, 0, 0, 0, zone)
 }
 
+// queueLost is the user-facing reason why the outcome of a text message is unknown after its copy in the queue was lost.
+const queueLost = "the queue was lost, such as in a restore of a backup: the message may have been sent"
+
 // forgottenSMS is called for a text message whose copy in the queue was lost. If the message was due, forgottenSMS
 // marks its outcome as unknown, because it might have been sent.
 func forgottenSMS(op *store.Operation) {
-	op.Unknown = op.Unknown || !op.NextAttemptAt.After(time.Now())
+	if !op.Unknown && !op.NextAttemptAt.After(time.Now()) {
+		op.Unknown, op.LastError = true, queueLost
+	}
 }
 
 // deliverSMS writes one text message based on the current state of its appointment, and sends it.
@@ -149,8 +154,11 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
 	if op.Unknown {
-		return outbound.Outcome{End: outbound.Undecided,
-			Detail: "the server stopped during the attempt: the message may have been sent"}
+		detail := "the server stopped during the attempt: the message may have been sent"
+		if op.LastError == queueLost {
+			detail = queueLost
+		}
+		return outbound.Outcome{End: outbound.Undecided, Detail: detail}
 	}
 	if p.Notice == MailOffer || p.Notice == MailProposal {
 		return ms.deliverOfferSMS(ctx, op, p.Notice)
@@ -273,11 +281,17 @@ func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 }
 
 // offerSMS returns the text message about an offer or a proposal, or none if the person does not receive text messages.
+// A message that falls within the night is due in the morning. The outbox stores that instant, so a server that has lost
+// the queue knows that the message was not sent.
 func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
 	at, due, until time.Time) []booking.Promise {
 	a := waitingAs(e, o)
 	if a.Intake = e.Intake; ms.smsNumber(&a) == "" {
 		return nil
+	}
+	if morning := quietUntil(due, ms.clinic.Zone(), OffersFrom); name == MailOffer && !morning.IsZero() &&
+		morning.Before(until) {
+		due = morning
 	}
 	return []booking.Promise{ms.smsCall(&a, mailPayload{Notice: name}, at, due, until)}
 }

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/outbound"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
 )
@@ -82,6 +85,63 @@ func TestAcceptedOfferDelaysNoText(t *testing.T) {
 		for _, m := range fake.Texts() {
 			if strings.Contains(m.Text, "is free") {
 				t.Errorf("the gateway received %q, want no message about the accepted offer", m.Text)
+			}
+		}
+	})
+}
+
+// TestLostQueueKeepsOfferText: the queue is lost at night, such as in a restore of a backup. The server makes a new one
+// from the outbox. No attempt was made to send the offer, so it is sent in the morning and the desk is not asked.
+func TestLostQueueKeepsOfferText(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := smsClinic(t, fake, enginetest.OffersToFiles)
+		offerAtNight(t, c)
+		queue := enginetest.Queue(t)
+		next, err := engine.New(t.Context(), engine.Options{Store: c.Store, Holds: enginetest.Holds(t, c.Store),
+			Queue: queue, QueueRebuilt: true, Notices: message.Transport{Texter: enginetest.TexterTo(t, fake)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enginetest.Run(t, next.Run)
+		time.Sleep(time.Minute)
+		list, err := queue.Operations(t.Context(), store.OperationFilter{Kinds: []store.OperationKind{store.SMS}})
+		morning := c.Start.Add(-5 * time.Hour)
+		if err != nil || len(list) != 1 || list[0].NeedsReview || !list[0].NextAttemptAt.Equal(morning) {
+			t.Errorf("the new queue contains %+v, %v; want the offer, due at %s", list, err, morning)
+		}
+	})
+}
+
+// TestLostQueueTellsDesk: the queue is lost after a text message was due, so the desk must decide about it. The reason is
+// not an interrupted attempt.
+func TestLostQueueTellsDesk(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	fake.Answer(func(noticetest.Text) (int, string) { return 503, "" })
+	synctest.Test(t, func(t *testing.T) {
+		c := smsClinic(t, fake)
+		a := c.MustBook(texting(c))
+		time.Sleep(10 * time.Second)
+		next, err := engine.New(t.Context(), engine.Options{Store: c.Store, Holds: enginetest.Holds(t, c.Store),
+			Queue: enginetest.Queue(t), QueueRebuilt: true,
+			Notices: message.Transport{Texter: enginetest.TexterTo(t, fake)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enginetest.Run(t, next.Run)
+		time.Sleep(time.Second)
+		list, err := c.Store.Deliveries(t.Context(), a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			if d.Notice == "confirmation" && d.Channel == "sms" &&
+				(d.State != outbound.DeliveryReview || !strings.Contains(d.Detail, "the queue was lost")) {
+				t.Errorf("the confirmation is %s (%s), want a decision because the queue was lost", d.State, d.Detail)
 			}
 		}
 	})

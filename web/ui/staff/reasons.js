@@ -8,6 +8,7 @@ const reasons = [
   [/at night/i, 'night'],
   [/already (started|over)|could not be delivered in time/i, 'over'],
   [/certificate|password|configured|private network|no SMS gateway|have no sender|secret/i, 'setup'],
+  [/queue was lost/i, 'lost'],
   [/may have (been sent|sent)/i, 'maybe'],
   [/more than once/i, 'twice'],
   [/patient was added|rollback/i, 'unseen'],

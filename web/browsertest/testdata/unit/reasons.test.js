@@ -26,6 +26,7 @@ test('every reason of the server has a text', () => {
     ["the webhook's server responded with status 500", 'refused'],
     ['the SMS gateway responded with status 502 but without a result: it may have sent the message', 'maybe'],
     ['the server stopped during the attempt: the message may have been sent', 'maybe'],
+    ['the queue was lost, such as in a restore of a backup: the message may have been sent', 'lost'],
     ['the mail server could not be reached', 'away'],
     ['the connection to the mail server was lost', 'away'],
     ["the webhook's server did not respond in time, or closed the connection", 'unknown'],
