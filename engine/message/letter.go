@@ -55,6 +55,8 @@ type mailTimes struct {
 	was    time.Time // the start of the appointment that cannot take place; zero means none
 	kept   bool      // the appointment was moved, but kept its start
 	sooner bool      // the patient has an appointment and waits for an earlier time
+	// session: the patient waits only for the group session at the appointment's time
+	session bool
 }
 
 // write is like writeMail, with the times of an offer and the clinic's own texts, which can be empty.
@@ -83,7 +85,10 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			invitation, values["until"] = "confirm", until()
 		}
 	case MailWaitlist, MailWaiting:
-		invitation, values["when"], values["video"], day = "wait", "", "", ""
+		invitation, values["video"] = "wait", ""
+		if !at.session {
+			values["when"], day = "", ""
+		}
 		if name == MailWaitlist {
 			invitation, values["until"] = "join", until()
 		}

@@ -91,6 +91,10 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{
 		until: e.CreatedAt.Add(ConfirmWithin), was: e.Displaced.SlotStart,
 		sooner: e.AppointmentID != "" && e.AbsenceID == ""}
+	if t := ms.clinic.Current().Types[a.AppointmentTypeID]; o == nil && t != nil && !e.Wish.SlotStart.IsZero() {
+		a.SlotStart, times.session = e.Wish.SlotStart, true
+		a.SlotEnd = a.SlotStart.Add(time.Duration(t.DurationMinutes) * time.Minute)
+	}
 	if o != nil {
 		a.Place, times.until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
 	}

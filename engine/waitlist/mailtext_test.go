@@ -15,7 +15,7 @@ import (
 
 // TestWaitlistEmailSaysWhatHappens: the emails about an earlier time say that the patient keeps the appointment. The
 // emails about an entry ask for a confirmation only if it is needed, and name no room of a video call, because nothing
-// is booked yet.
+// is booked yet. The email about an entry for one group session names its time.
 func TestWaitlistEmailSaysWhatHappens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,6 +31,13 @@ func TestWaitlistEmailSaysWhatHappens(t *testing.T) {
 		late := c.MustBook(r)
 		sooner, err := c.Waitlist.Join(t.Context(),
 			waitlist.JoinRequest{Sooner: &late, Wish: wish(c, c.Start), Actor: "manage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		class, err := c.Waitlist.Join(t.Context(), waitlist.JoinRequest{
+			AppointmentTypeID: "class", Wish: store.WaitlistWish{SlotStart: c.Start.Add(6 * time.Hour)},
+			Actor: "user:desk", Patient: store.Patient{Name: "Patient 3", Email: "p3@example.org"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,9 +61,13 @@ func TestWaitlistEmailSaysWhatHappens(t *testing.T) {
 				[]string{"If you accept it, your appointment will be moved to this time."}},
 			"entry": {c.Mails(folder, entry.ID)["waitlist_joined"], []string{
 				"When a suitable time becomes free", "To view your entry or leave the list: https:"}},
+			"one session":  {c.Mails(folder, class.ID)["waitlist_joined"], []string{"When: Wednesday 5 January 2000, 18:00"}},
 			"confirmation": {preview.Text, []string{"Confirm your place by "}},
 		} {
-			for _, want := range append(x.want, "Where: By video or phone") {
+			if name != "one session" {
+				x.want = append(x.want, "Where: By video or phone")
+			}
+			for _, want := range x.want {
 				if !strings.Contains(x.text, want) {
 					t.Errorf("%s: the email does not contain %q:\n%s", name, want, x.text)
 				}
