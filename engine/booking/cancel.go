@@ -43,7 +43,7 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 			if err := checkAlone(ctx, tx, a); err != nil {
 				return false, err
 			}
-			if bk.PastCutOff(a, now) {
+			if bk.PastCutOff(now, *a) {
 				return false, record.ErrCutOff
 			}
 		}
@@ -112,9 +112,17 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 	return after, nil
 }
 
-// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk blocked the time
-// after the booking, the patient can change the appointment until its start.
-func (bk *Booking) PastCutOff(a *store.Appointment, now time.Time) bool {
+// PastCutOff reports whether it is too late for the patient to change an appointment, or those of one visit, earliest
+// first. If the desk blocked the time after the booking, the patient can change the appointment until its start. After
+// the desk has recorded for one of them that the patient was called in or did not come, it is too late, even before the
+// start.
+func (bk *Booking) PastCutOff(now time.Time, list ...store.Appointment) bool {
+	if slices.ContainsFunc(list, func(a store.Appointment) bool {
+		return a.Attendance != store.Expected && a.Attendance != store.Arrived
+	}) {
+		return true
+	}
+	a := &list[0]
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
 	if slices.ContainsFunc(bk.clinic.Current().Blocks[a.SpecialistID], func(b store.Block) bool {
 		return b.Source == store.BlockDesk && b.Start.Before(a.SlotEnd) && a.SlotStart.Before(b.End)

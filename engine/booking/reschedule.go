@@ -70,7 +70,7 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 		return store.Appointment{}, store.ErrVersion
 	case a.Status != store.Confirmed:
 		return store.Appointment{}, record.ErrNotConfirmed
-	case r.CutOff && bk.PastCutOff(&a, now):
+	case r.CutOff && bk.PastCutOff(now, a):
 		return store.Appointment{}, record.ErrCutOff
 	case r.CutOff && bk.AsksDesk(&a):
 		return store.Appointment{}, record.ErrAsksDesk

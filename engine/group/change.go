@@ -198,7 +198,7 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 		if err != nil {
 			return nil, err
 		}
-		if r.CutOff && list[0].Status == store.Confirmed && m.booking.PastCutOff(&list[0], at) {
+		if r.CutOff && list[0].Status == store.Confirmed && m.booking.PastCutOff(at, list...) {
 			return nil, record.ErrCutOff
 		}
 		all := make([]member, len(list))
@@ -402,7 +402,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 		return nil, err
 	case len(list) == 0:
 		return nil, record.ErrNotConfirmed
-	case r.CutOff && v.booking.PastCutOff(&list[0], now()):
+	case r.CutOff && v.booking.PastCutOff(now(), list...):
 		return nil, record.ErrCutOff
 	case r.CutOff && slices.ContainsFunc(list, func(a store.Appointment) bool { return v.booking.AsksDesk(&a) }):
 		return nil, record.ErrAsksDesk

@@ -34,7 +34,7 @@ func (ms *Messages) ChangesOnline(ctx context.Context, a *store.Appointment) boo
 			return false
 		}
 	}
-	return !ms.booking.PastCutOff(&list[0], time.Now()) && !slices.ContainsFunc(list, func(x store.Appointment) bool {
+	return !ms.booking.PastCutOff(time.Now(), list...) && !slices.ContainsFunc(list, func(x store.Appointment) bool {
 		return ms.booking.AsksDesk(&x) || x.ID != a.ID && !booking.SameContact(&x.Patient, &a.Patient)
 	})
 }

@@ -460,7 +460,8 @@ export function Manage({ link: first, appointment, url: given }) {
   const startsIn = Date.parse(shown.slotStartDate) - serverNow()
   const over = startsIn < 0
   // If the specialist is away, the clinic's cut-off does not apply.
-  const late = startsIn < (proposal ? 0 : boot.settings.changeCutoffHours || 0) * 36e5
+  const cutOff = proposal ? 0 : boot.settings.changeCutoffHours || 0,
+    late = startsIn < cutOff * 36e5 || /in_progress|completed|no_show/.test(shown.attendance)
   const open = shown.status === 'confirmed' && !late && !over,
     known = visit ? below.whole(visit) : typeOf(a.appointmentTypeId)
   const send = (what, body, key) =>
