@@ -1,5 +1,5 @@
-// The day strip: seven days as radios, each with its number of free times. A day without times stays selectable: the
-// page then explains why there are none, which a disabled button cannot do.
+// The day strip: seven days as radios, each with its number of free times. A day without times is closed or full, and
+// stays selectable: the page then explains that there are none, which a disabled button cannot do.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { serverNow } from '../lib/clock.js'
@@ -54,7 +54,7 @@ export function Days({ calendar }) {
         ${days.map(date => {
           const known = s.slots.days[date]
           const n = known ? freeOn(s.slots, date, now).length : null
-          const count = n === null ? '' : n ? t('day.free', { n }) : t('day.none')
+          const count = n === null ? '' : t('day.free', { n })
           return html`
             <label class=${'day' + (n === 0 ? ' empty' : '')} key=${date}>
               <input
@@ -69,7 +69,7 @@ export function Days({ calendar }) {
               <span class="face" aria-hidden="true">
                 <span>${write('weekday', date)}</span>
                 <b>${write('day', date)}</b>
-                <span class="count">${count || '\u00a0'}</span>
+                <span class="count">${n === 0 ? '–' : count || '\u00a0'}</span>
               </span>
             </label>
           `

@@ -78,7 +78,8 @@ export function Head({ desk, column, children, away }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   const n = s.booked,
     reason = reasonOf(s), // the reason for a whole day away, such as "Sick"
-    absent = reason ? closedWord(reason) : t('board.off')
+    // the columns of a week are days (children), and their heads use the word of the column
+    absent = reason || children ? closedWord(reason || 'closed') : t('board.off')
   const text = n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : absent
   return html`
     <div class=${'head' + (away ? ' with-away' : '') + (column.starts ? ' starts-day' : '')}>
