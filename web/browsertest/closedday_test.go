@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,4 +34,26 @@ func TestClosedDayIsNotFull(t *testing.T) {
 	desk.run(`location.hash = '#week/` + h.date + `/ada'`)
 	desk.there(".week .busywrap:not(.loading) .board")
 	desk.until(`[...document.querySelectorAll('.week .head > span')].at(-1).textContent.trim() === 'Closed'`)
+}
+
+// TestHeadingsShowYear: the headings of a day, a list and a week in another year have the year. An absence of whole days
+// has dates and no times.
+func TestHeadingsShowYear(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	day := time.Date(time.Now().UTC().Year()+1, 12, 20, 0, 0, 0, 0, time.UTC)
+	booked := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": day.Add(9 * time.Hour).Format(time.RFC3339), "overbook": map[string]any{"reason": "far ahead"},
+		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
+	h.must(201, "POST", "/v1/absences", map[string]any{"specialistId": "ada", "start": day.Format(time.RFC3339),
+		"end":     day.AddDate(0, 0, 2).Format(time.RFC3339),
+		"choices": []map[string]any{{"appointmentId": booked.get("appointment", "id"), "by": "call"}}}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.size(1400, 800)
+	for _, view := range []string{"day", "list", "week"} {
+		p.run(fmt.Sprintf(`location.hash = '#%s/%s'`, view, day.Format(time.DateOnly)))
+		p.until(fmt.Sprintf(`document.querySelector('h1').textContent.includes('December %d')`, day.Year()))
+	}
+	p.run(`location.hash = '#away'`)
+	p.says(day.Format("Mon 2 Jan 2006") + " to " + day.AddDate(0, 0, 1).Format("Mon 2 Jan 2006"))
 }

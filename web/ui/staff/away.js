@@ -15,14 +15,14 @@ import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
-import { addDays, dateOf, dayAndTime, time, zone } from '../lib/time.js'
+import { addDays, dateOf, dated, dayAndTime, time, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { useChange } from './move.js'
 import { Check, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 import { offer } from './undo.js'
 import { placeName } from './where.js'
 import { slotOf, startOf } from './when.js'
-import { specialistName, typeName, who } from './words.js'
+import { sayDays, specialistName, typeName, who } from './words.js'
 
 const go = (...parts) => {
   location.hash = ['away', ...parts].map(encodeURIComponent).join('/')
@@ -42,13 +42,16 @@ export function Page({ desk, rest }) {
       `
 }
 
-// lasts returns the text for the start and end of an absence. An absence that ends at midnight is shown as ending at
-// 23:59.
+// lasts returns the text for the start and end of an absence: dates only for whole days. Another absence that ends at
+// midnight is shown as ending at 23:59.
 const lasts = x => {
-  const end = Date.parse(x.end),
+  const start = Date.parse(x.start),
+    end = Date.parse(x.end),
     last = dateOf(end - 1) === dateOf(end) ? end : end - 6e4
-  const sameDay = dateOf(x.start) === dateOf(last)
-  return t('range', { from: dayAndTime(x.start), to: sameDay ? time(last) : dayAndTime(last) })
+  return (
+    sayDays(start, end) ||
+    t('range', { from: dated(start), to: dateOf(start) === dateOf(last) ? time(last) : dated(last) })
+  )
 }
 
 function List({ desk }) {

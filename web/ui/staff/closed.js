@@ -8,7 +8,7 @@ import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { dateOf, dated, shortDate, write } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
-import { specialistName } from './words.js'
+import { sayDays, specialistName } from './words.js'
 import { Plus } from './record.js'
 
 // setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
@@ -29,17 +29,10 @@ function setsIn(s, reaches, now) {
   for (const set of sets.values()) set.spans.sort((a, b) => a.start - b.start)
   return [...sets.values()].filter(x => x.end > now).sort((a, b) => a.spans[0].start - b.spans[0].start)
 }
-// said returns the text for a span. It writes a span from midnight to midnight as dates only.
-const said = b => {
-  const first = dateOf(b.start),
-    last = dateOf(b.end - 1),
-    whole = dateOf(b.start - 1) !== first && dateOf(b.end) !== last
-  if (!whole)
-    return first === last
-      ? t('range', { from: dated(b.start), to: write('time', b.end) })
-      : t('range', { from: dated(b.start), to: dated(b.end) })
-  return first === last ? shortDate(first) : t('over.span', { from: shortDate(first), to: shortDate(last) })
-}
+// said returns the text for a span.
+const said = b =>
+  sayDays(b.start, b.end) ||
+  t('range', { from: dated(b.start), to: dateOf(b.start) === dateOf(b.end - 1) ? write('time', b.end) : dated(b.end) })
 
 export function Page({ desk }) {
   const s = useStore(desk.store),

@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { addDays, time, write } from '../lib/time.js'
+import { addDays, shortDate, time, write } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Notice } from '../lib/notice.js'
 import { attendances, colourOf, sayGhost, specialistName, typeName, who } from './words.js'
@@ -11,7 +11,7 @@ import { refused } from './acts.js'
 import { columnIn } from './column.js'
 import { each, isFull } from './group.js'
 import { columnsOn, useNarrow } from './board.js'
-import { DayBar, Trouble, today } from './daybar.js'
+import { DayBar, Trouble, longDate, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
 import { find, isLoaded } from './store.js'
 import { offer } from './undo.js'
@@ -237,7 +237,7 @@ export function Page({ desk, rest }) {
         desk=${desk}
         view="list"
         date=${date}
-        title=${write(narrow ? 'shortDay' : 'longDay', date)}
+        title=${narrow ? shortDate(date) : longDate(date)}
         book=${book}
         extra=${
           (all.length > 1 || hasPlaces()) &&
@@ -268,14 +268,9 @@ export function Page({ desk, rest }) {
       ${
         items.length > 0 &&
         html`
-          <div
-            class="tablewrap"
-            role="region"
-            tabindex="0"
-            aria-label=${t('board.label', { date: write('longDay', date) })}
-          >
+          <div class="tablewrap" role="region" tabindex="0" aria-label=${t('board.label', { date: longDate(date) })}>
             <table class="tbl" ref=${table}>
-              <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
+              <caption class="sr">${t('board.label', { date: longDate(date) })}</caption>
               <thead>
                 <tr>
                   ${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(

@@ -8,13 +8,11 @@ import { Notice } from '../lib/notice.js'
 import { mondayOf } from './day.js'
 import { isLoaded } from './store.js'
 import { Head, useNarrow } from './board.js'
-import { DayBar, Trouble, go, today } from './daybar.js'
+import { DayBar, Trouble, go, longDate, today } from './daybar.js'
 import { Grid, useGrid } from './grid.js'
 import { PrintSheet } from './sheet.js'
 
-const spanOf = month => new Intl.DateTimeFormat(locale, { day: 'numeric', month, timeZone: 'UTC' })
-const long = spanOf('long'),
-  short = spanOf('short')
+const spanOf = (month, year) => new Intl.DateTimeFormat(locale, { day: 'numeric', month, year, timeZone: 'UTC' })
 
 export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today(),
@@ -92,8 +90,9 @@ export function Page({ desk, rest }) {
       }
     `
   const sunday = addDays(monday, 6),
-    months = useNarrow() || monday.slice(0, 7) !== sunday.slice(0, 7) ? short : long // a long heading would wrap
-  const title = months.formatRange(Date.parse(monday), Date.parse(sunday))
+    month = useNarrow() || monday.slice(0, 7) !== sunday.slice(0, 7) ? 'short' : 'long', // a long heading would wrap
+    year = [monday, sunday].every(x => x.slice(0, 4) === today().slice(0, 4)) ? undefined : 'numeric'
+  const title = spanOf(month, year).formatRange(Date.parse(monday), Date.parse(sunday))
   return html`
     <div class=${'page-day week' + (chosen.length > 1 ? ' several' : '')} style=${{ '--each': chosen.length }}>
       <${DayBar}
@@ -122,7 +121,7 @@ export function Page({ desk, rest }) {
             <${Grid}
               grid=${grid}
               columns=${columns}
-              label=${t('week.label', { who: joined(chosen.map(x => x.name)), date: write('longDay', monday) })}
+              label=${t('week.label', { who: joined(chosen.map(x => x.name)), date: longDate(monday) })}
               heads=${columns.map(
                 c => html`
                   <${Head} key=${'h' + c.id} desk=${desk} column=${c}>

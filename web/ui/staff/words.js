@@ -2,7 +2,7 @@
 import { cannotSave, passing } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { list, t } from '../lib/i18n.js'
-import { range, time } from '../lib/time.js'
+import { dateOf, range, shortDate, time } from '../lib/time.js'
 import { clock } from './day.js'
 import { came, isFull } from './group.js'
 import { freeUntil } from './layout.js'
@@ -99,6 +99,15 @@ export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   })
 }
 export const sayList = list
+
+// sayDays returns the text for a span from midnight to midnight as dates only, and '' for any other span. Both ends are
+// milliseconds.
+export function sayDays(start, end) {
+  const first = dateOf(start),
+    last = dateOf(end - 1)
+  if (dateOf(start - 1) === first || dateOf(end) === last) return ''
+  return first === last ? shortDate(first) : t('over.span', { from: shortDate(first), to: shortDate(last) })
+}
 
 // The server's refusals, as text keys of this page. A change without an answer may have been saved.
 const said = ['slot_taken', 'slot_held', 'not_bookable', 'forbidden', 'not_found', 'rate_limited', 'validation_failed']
