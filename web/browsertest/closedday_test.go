@@ -36,13 +36,14 @@ func TestClosedDayIsNotFull(t *testing.T) {
 	desk.until(`[...document.querySelectorAll('.week .head > span')].at(-1).textContent.trim() === 'Closed'`)
 }
 
-// TestHeadingsShowYear: the headings of a day, a list and a week in another year have the year. An absence of whole days
-// has dates and no times.
+// TestHeadingsShowYear: the headings of a day, a list and a week in another year have the year. An absence of whole
+// days has dates and no times.
 func TestHeadingsShowYear(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	day := time.Date(time.Now().UTC().Year()+1, 12, 20, 0, 0, 0, 0, time.UTC)
-	booked := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+	booked := h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "ada",
 		"slotStartDate": day.Add(9 * time.Hour).Format(time.RFC3339), "overbook": map[string]any{"reason": "far ahead"},
 		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
 	h.must(201, "POST", "/v1/absences", map[string]any{"specialistId": "ada", "start": day.Format(time.RFC3339),
@@ -56,4 +57,34 @@ func TestHeadingsShowYear(t *testing.T) {
 	}
 	p.run(`location.hash = '#away'`)
 	p.says(day.Format("Mon 2 Jan 2006") + " to " + day.AddDate(0, 0, 1).Format("Mon 2 Jan 2006"))
+}
+
+// TestHeadOfNarrowColumnIsReadable: in a narrow column, next to the card of an appointment, the button for an absence
+// does not cover the text of the head.
+func TestHeadOfNarrowColumnIsReadable(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) {
+		for i := range 6 {
+			x := f.Specialists[0]
+			x.ID, x.Name = fmt.Sprintf("s%d", i), fmt.Sprintf("Dr Vera Beispiel %d", i)
+			f.Specialists = append(f.Specialists, x)
+		}
+	})
+	got := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": h.at("12:00"), "patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
+	id, _ := got.get("appointment", "id").(string)
+	email := h.staff(store.RoleReception)
+	p := h.tab(t)
+	p.size(1600, 900)
+	p.open("/staff?lang=de#day/" + h.date)
+	p.signIn(email)
+	p.click(card(id))
+	p.there(".head.with-away")
+	p.snap("narrow-head")
+	p.until(`[...document.querySelectorAll('.head.with-away')].every(head => {
+		const text = head.querySelector(':scope > span'),
+			icon = head.querySelector('.away-open')
+		return getComputedStyle(text).overflowX === 'hidden' &&
+			text.getBoundingClientRect().right <= icon.getBoundingClientRect().left + 1
+	})`)
 }
