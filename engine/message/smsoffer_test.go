@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"holdfast/engine/outbound"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
+	"holdfast/store/bolt"
 )
 
 // offerAtNight lets a patient wait for a time that becomes free at 23:00, and returns after the email with its offer.
@@ -90,6 +92,19 @@ func TestAcceptedOfferDelaysNoText(t *testing.T) {
 	})
 }
 
+// loseQueue runs a second engine on the clinic's database with an empty queue, and returns that queue.
+func loseQueue(t *testing.T, c *enginetest.TestClinic, fake *noticetest.Gateway) *bolt.Queue {
+	t.Helper()
+	queue := enginetest.Queue(t)
+	next, err := engine.New(t.Context(), engine.Options{Store: c.Store, Holds: enginetest.Holds(t, c.Store),
+		Queue: queue, QueueRebuilt: true, Notices: message.Transport{Texter: enginetest.TexterTo(t, fake)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Run(t, next.Run)
+	return queue
+}
+
 // TestLostQueueKeepsOfferText: the queue is lost at night, such as in a restore of a backup. The server makes a new one
 // from the outbox. No attempt was made to send the offer, so it is sent in the morning and the desk is not asked.
 func TestLostQueueKeepsOfferText(t *testing.T) {
@@ -99,13 +114,7 @@ func TestLostQueueKeepsOfferText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := smsClinic(t, fake, enginetest.OffersToFiles)
 		offerAtNight(t, c)
-		queue := enginetest.Queue(t)
-		next, err := engine.New(t.Context(), engine.Options{Store: c.Store, Holds: enginetest.Holds(t, c.Store),
-			Queue: queue, QueueRebuilt: true, Notices: message.Transport{Texter: enginetest.TexterTo(t, fake)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enginetest.Run(t, next.Run)
+		queue := loseQueue(t, c, fake)
 		time.Sleep(time.Minute)
 		list, err := queue.Operations(t.Context(), store.OperationFilter{Kinds: []store.OperationKind{store.SMS}})
 		morning := c.Start.Add(-5 * time.Hour)
@@ -126,23 +135,17 @@ func TestLostQueueTellsDesk(t *testing.T) {
 		c := smsClinic(t, fake)
 		a := c.MustBook(texting(c))
 		time.Sleep(10 * time.Second)
-		next, err := engine.New(t.Context(), engine.Options{Store: c.Store, Holds: enginetest.Holds(t, c.Store),
-			Queue: enginetest.Queue(t), QueueRebuilt: true,
-			Notices: message.Transport{Texter: enginetest.TexterTo(t, fake)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enginetest.Run(t, next.Run)
+		loseQueue(t, c, fake)
 		time.Sleep(time.Second)
 		list, err := c.Store.Deliveries(t.Context(), a.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range list {
-			if d.Notice == "confirmation" && d.Channel == "sms" &&
-				(d.State != outbound.DeliveryReview || !strings.Contains(d.Detail, "the queue was lost")) {
-				t.Errorf("the confirmation is %s (%s), want a decision because the queue was lost", d.State, d.Detail)
-			}
+		if !slices.ContainsFunc(list, func(d store.Delivery) bool {
+			return d.Notice == "confirmation" && d.Channel == "sms" && d.State == outbound.DeliveryReview &&
+				strings.Contains(d.Detail, "the queue was lost")
+		}) {
+			t.Errorf("the deliveries are %+v, want a decision about the confirmation because the queue was lost", list)
 		}
 	})
 }
