@@ -109,9 +109,10 @@ export function foreignZone(instant) {
   return name || zone
 }
 
+// isThisYear reports whether a local date is in this year.
+export const isThisYear = date => date.slice(0, 4) === dateOf(serverNow()).slice(0, 4)
 // shortDate writes a local date in the console's format, "Mon 23 Nov". It adds the year if the date is not in this
 // year.
-export const shortDate = date =>
-  write(date.slice(0, 4) === dateOf(serverNow()).slice(0, 4) ? 'shortDay' : 'shortYear', date).replace(',', '')
+export const shortDate = date => write(isThisYear(date) ? 'shortDay' : 'shortYear', date).replace(',', '')
 // dated writes an instant as "Mon 23 Nov, 10:00". It adds the year if the instant is not in this year.
 export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })

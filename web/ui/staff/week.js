@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { list as joined, locale, t } from '../lib/i18n.js'
-import { addDays, write } from '../lib/time.js'
+import { addDays, isThisYear, write } from '../lib/time.js'
 import { Notice } from '../lib/notice.js'
 import { mondayOf } from './day.js'
 import { isLoaded } from './store.js'
@@ -91,7 +91,7 @@ export function Page({ desk, rest }) {
     `
   const sunday = addDays(monday, 6),
     month = useNarrow() || monday.slice(0, 7) !== sunday.slice(0, 7) ? 'short' : 'long', // a long heading would wrap
-    year = [monday, sunday].every(x => x.slice(0, 4) === today().slice(0, 4)) ? undefined : 'numeric'
+    year = isThisYear(monday) && isThisYear(sunday) ? undefined : 'numeric'
   const title = spanOf(month, year).formatRange(Date.parse(monday), Date.parse(sunday))
   return html`
     <div class=${'page-day week' + (chosen.length > 1 ? ' several' : '')} style=${{ '--each': chosen.length }}>
