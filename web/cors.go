@@ -82,8 +82,8 @@ func (c *call) admitSite() {
 // preflights registers the routes for preflight requests. With such a request, a browser asks whether a page of another
 // website may send the real request.
 func (s *Server) preflights(tree *httprouter.Router, all []*route) {
-	methods := make(map[string][]string)   // by pattern
-	supported := make(map[string][]string) // per path, for Allow
+	methods := make(map[string][]string)   // by pattern: those that other websites may use
+	supported := make(map[string][]string) // by pattern: all
 	for _, rt := range all {
 		if crossSite[rt.method+" "+rt.pattern] {
 			methods[rt.pattern] = append(methods[rt.pattern], rt.method)

@@ -120,8 +120,8 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) *outb
 }
 
 // isEndedOffer reports whether an operation waits to send an offer or a proposal that has ended, such as one that the
-// patient has accepted. The message will not be sent, so no other message waits behind it. isEndedOffer returns false if
-// the offer cannot be read.
+// patient has accepted. The message will not be sent, so no other message waits behind it. isEndedOffer returns false
+// if the offer cannot be read.
 func (ms *Messages) isEndedOffer(ctx context.Context, op *store.Operation) bool {
 	var p mailPayload
 	if op.Status != store.OperationPending || json.Unmarshal(op.Payload, &p) != nil ||

@@ -20,7 +20,9 @@ func TestMoveThatKeepsStartIsNoNewTime(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Notices.Texter = enginetest.TexterTo(t, fake) })
+		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) {
+			o.Notices.Texter = enginetest.TexterTo(t, fake)
+		})
 		ctx := context.Background()
 		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 			s.SMS.CountryCode = "49"

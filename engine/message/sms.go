@@ -133,7 +133,8 @@ func quietUntil(now time.Time, zone *time.Location, to int) time.Time {
 	return time.Date(local.Year(), local.Month(), day, to, 0, 0, 0, zone)
 }
 
-// queueLost is the user-facing reason why the outcome of a text message is unknown after its copy in the queue was lost.
+// queueLost is the user-facing reason why the outcome of a text message is unknown after its copy in the queue was
+// lost.
 const queueLost = "the queue was lost, such as in a restore of a backup: the message may have been sent"
 
 // forgottenSMS is called for a text message whose copy in the queue was lost. If the message was due, forgottenSMS
@@ -281,8 +282,8 @@ func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
 }
 
 // offerSMS returns the text message about an offer or a proposal, or none if the person does not receive text messages.
-// A message that falls within the night is due in the morning. The outbox stores that instant, so a server that has lost
-// the queue knows that the message was not sent.
+// A message that falls within the night is due in the morning. The outbox stores that instant, so a server that has
+// lost the queue knows that the message was not sent.
 func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string,
 	at, due, until time.Time) []booking.Promise {
 	a := waitingAs(e, o)

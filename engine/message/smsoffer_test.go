@@ -124,8 +124,8 @@ func TestLostQueueKeepsOfferText(t *testing.T) {
 	})
 }
 
-// TestLostQueueTellsDesk: the queue is lost after a text message was due, so the desk must decide about it. The reason is
-// not an interrupted attempt.
+// TestLostQueueTellsDesk: the queue is lost after a text message was due, so the desk must decide about it. The reason
+// is not an interrupted attempt.
 func TestLostQueueTellsDesk(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)

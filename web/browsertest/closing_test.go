@@ -84,13 +84,16 @@ func TestListsShowYear(t *testing.T) {
 	year := time.Now().UTC().Year() + 1
 	day := func(d int) time.Time { return time.Date(year, 12, d, 0, 0, 0, 0, time.UTC) }
 	h.must(201, "POST", "/v1/blocks", map[string]any{"spans": []map[string]any{{
-		"from": day(24).Format(time.DateOnly), "to": day(26).Format(time.DateOnly), "start": "00:00", "end": "24:00"}}}, asAdmin)
+		"from": day(24).Format(time.DateOnly), "to": day(26).Format(time.DateOnly),
+		"start": "00:00", "end": "24:00"}}}, asAdmin)
 	for _, d := range []int{30, 31} {
-		h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": day(d).Format(time.DateOnly), "closed": true}, asAdmin)
+		h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{
+			"date": day(d).Format(time.DateOnly), "closed": true}, asAdmin)
 	}
 	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
-		"slotStartDate": day(20).Add(9 * time.Hour).Format(time.RFC3339), "overbook": map[string]any{"reason": "far ahead"},
-		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
+		"slotStartDate": day(20).Add(9 * time.Hour).Format(time.RFC3339),
+		"overbook":      map[string]any{"reason": "far ahead"},
+		"patient":       map[string]any{"name": "Lena Vogt", "phone": "030 1112233"}}, asAdmin)
 	p := h.desk(t, store.RoleReception)
 	p.run(`location.hash = '#closed'`)
 	p.says(day(24).Format("Mon 2 Jan 2006") + " to " + day(26).Format("Mon 2 Jan 2006"))

@@ -37,8 +37,8 @@ func TestMonthShowsDays(t *testing.T) {
 	p.there(".board")
 }
 
-// TestTodayInMonthIsAccessible: the number of today is legible in each kind of cell: open, closed, and in the grid of another
-// month.
+// TestTodayInMonthIsAccessible: the number of today is legible in each kind of cell: open, closed, and in the grid of
+// another month.
 func TestTodayInMonthIsAccessible(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -57,14 +57,16 @@ func TestClosedDayStaysInMonthGrid(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for _, who := range []string{"ada", "karim"} {
-		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Fair"}, asAdmin)
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{
+			"date": h.date, "closed": true, "reason": "Fair"}, asAdmin)
 	}
 	p := h.desk(t, store.RoleReception)
 	p.open("/staff?lang=en#month/" + h.date)
 	p.until(`!document.querySelector('.months.loading')`)
 	p.until(`document.querySelector('.months a[href="#day/` + h.date + `"]').innerText.includes('Fair')`)
 	if off := ask[float64](p, `Math.max(...[...document.querySelectorAll('.months td')].map(d => {
-		const head = d.closest('table').querySelectorAll('th')[d.cellIndex].getBoundingClientRect(), cell = d.getBoundingClientRect()
+		const head = d.closest('table').querySelectorAll('th')[d.cellIndex].getBoundingClientRect()
+		const cell = d.getBoundingClientRect()
 		return Math.max(Math.abs(head.left - cell.left), Math.abs(head.right - cell.right))
 	}))`); off > 1 {
 		t.Errorf("a day is %v pixels outside the column of its weekday", off)

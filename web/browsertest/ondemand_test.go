@@ -43,7 +43,8 @@ func TestPatientAsksSpecialistWhoIsOnline(t *testing.T) {
 	p.says("Talk to a specialist now")
 	p.click(".actions .primary")
 	p.there(".summary")
-	if got := ask[string](p, `[...document.querySelectorAll('.summary a')].map(a => a.hash).join(' ')`); got != "#reason #name #phone" {
+	got := ask[string](p, `[...document.querySelectorAll('.summary a')].map(a => a.hash).join(' ')`)
+	if got != "#reason #name #phone" {
 		t.Errorf("the summary lists %s, want the order of the fields", got)
 	}
 	p.accessible("the form of a session")
