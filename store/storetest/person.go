@@ -79,6 +79,28 @@ func eraseNow(t *testing.T, s store.Store, who store.Person) (erased store.Erase
 	return s.Erase(t.Context(), who, monday.Add(time.Hour), func(store.Tx, store.Erased) error { return nil })
 }
 
+// wantErasedInFeed checks that the feed has one change for each erased appointment: its time is the same, and its owner
+// is gone. Otherwise, an open page and a program that follow the feed would keep the name.
+func wantErasedInFeed(t *testing.T, changes []store.Change, erased []store.Appointment) {
+	t.Helper()
+	changes = slices.DeleteFunc(changes, func(c store.Change) bool { return c.Noun != store.NounAppointment })
+	if len(changes) != len(erased) {
+		t.Errorf("the feed delivered %d changes of appointments, want %d", len(changes), len(erased))
+	}
+	for _, a := range erased {
+		i := slices.IndexFunc(changes, func(c store.Change) bool { return c.ID == a.ID })
+		if i < 0 {
+			t.Errorf("the feed has no change of the erased appointment %s", a.ID)
+			continue
+		}
+		c := changes[i]
+		if c.What != store.KindUpdated || c.Version != a.Version+1 || c.Owner != "" ||
+			!sameTaken(c.Before, a.Takes()) || !sameTaken(c.After, a.Takes()) {
+			t.Errorf("the feed delivered %+v, want an update of %+v without its owner", c, a)
+		}
+	}
+}
+
 // erase leaves traces of two people in every table, erases one person, and searches for both.
 func erase(t *testing.T, s store.Store, who store.Person) {
 	clinic(t, s)
@@ -87,8 +109,10 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	abe := leaveTraces(t, s, "abe", 600, store.Patient{Name: "Abe Sparrow",
 		Email: "abe@example.org", Phone: "+49 (30) 1234567", BirthDate: "1981-03-01", Notes: "abe-sparrow-note"})
 
+	j := follow(t, s)
 	erased, err := eraseNow(t, s, who)
 	wantErr(t, "Erase", err, nil)
+	wantErasedInFeed(t, j.all(), zoe)
 	slices.Sort(erased.OperationIDs)
 	want := store.Erased{Appointments: 2, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Notes: 2, Links: 1,
 		OperationIDs: []string{"op-done-zoe", "op-zoe"}}

@@ -31,6 +31,13 @@ func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Ti
 			return n, err
 		}
 		n += changed
+		if changed > 0 {
+			a, err := t.Appointment(ctx, f.appointmentID)
+			if err != nil {
+				return n, err
+			}
+			t.to.Changed(store.ChangeOf(&a, &a)) // an erasure does not change the time that the appointment takes
+		}
 		if err := t.run(`DELETE FROM undo_states WHERE appointment_id = ?`, f.appointmentID); err != nil {
 			return n, err
 		}
