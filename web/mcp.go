@@ -116,7 +116,7 @@ func (t mcpTools) speak(next mcp.MethodHandler) mcp.MethodHandler {
 func (f failedTool) of() agent.Problem {
 	switch {
 	case errors.Is(f.cause, record.ErrCutOff), errors.Is(f.cause, record.ErrAsksDesk),
-		errors.Is(f.cause, record.ErrNotConfirmed):
+		errors.Is(f.cause, record.ErrNotConfirmed), errors.Is(f.cause, record.ErrVisit):
 		return agent.ProblemNoChange
 	case f.Code == errSlotTaken.Code, f.Code == errSlotHeld.Code, f.Code == errNotBookable.Code:
 		return agent.ProblemTaken

@@ -151,24 +151,32 @@ func TestMCPErrorsCanBeSaid(t *testing.T) {
 	booked := call("book", map[string]any{"bookingToken": tokens[4], "firstName": "Lena", "lastName": "Vogt",
 		"phone": "030 1234567"})
 	call("cancel", map[string]any{"manageToken": booked["manageToken"]})
+	other := call("book", map[string]any{"bookingToken": tokens[12], "firstName": "Lena", "lastName": "Vogt",
+		"phone": "030 1234567"})
+	surgery, _ := mcpSlots(t, h, call, map[string]any{"appointmentTypeId": "surgery"})
+	const noChange = "Diesen Termin kann ich leider nicht für Sie ändern. Ich verbinde Sie mit der Praxis."
+	inVisit := map[string]any{"manageToken": h.family(h.at(180))[0].link["Holdfast-Manage"]}
 	for _, c := range []struct {
-		tool, code, message, detail string
-		in                          map[string]any
+		tool, code, message, part string
+		in                        map[string]any
 	}{
 		{"find_slots", "validation_failed", "Einen Moment, bitte.", "31",
 			map[string]any{"appointmentTypeId": "checkup", "days": 40}},
 		{"hold_slot", "slot_held", "Leider ist diese Zeit nicht mehr frei. Ich sehe nach, was es sonst gibt.",
 			"holding", map[string]any{"bookingToken": tokens[0], "sessionId": "call-2"}},
-		{"reschedule", "not_bookable", "Diesen Termin kann ich leider nicht für Sie ändern. Ich verbinde Sie mit " +
-			"der Praxis.", "", map[string]any{"bookingToken": tokens[8], "manageToken": booked["manageToken"]}},
+		{"reschedule", "not_bookable", noChange, "",
+			map[string]any{"bookingToken": tokens[8], "manageToken": booked["manageToken"]}},
+		{"cancel", "forbidden", noChange, "group visit", inVisit},
+		{"reschedule", "forbidden", noChange, "group visit", with(inVisit, "bookingToken", tokens[8])},
+		{"reschedule", "validation_failed", "Einen Moment, bitte.", `"field":"bookingToken"`,
+			map[string]any{"bookingToken": surgery[len(surgery)-1], "manageToken": other["manageToken"]}},
 	} {
 		_, text, failed := tool(t, s, c.tool, c.in)
 		var out map[string]any
 		if err := json.Unmarshal([]byte(text), &out); err != nil || !failed {
 			t.Fatalf("%s: %q, %v; want an object", c.tool, text, err)
 		}
-		if detail, _ := out["detail"].(string); out["code"] != c.code || out["message"] != c.message ||
-			!strings.Contains(detail, c.detail) {
+		if out["code"] != c.code || out["message"] != c.message || !strings.Contains(text, c.part) {
 			t.Errorf("%s: got %s, want %s and %q", c.tool, text, c.code, c.message)
 		}
 	}

@@ -45,6 +45,10 @@ func (ag *Agent) HoldToMove(ctx context.Context, bookingToken string, client hol
 		return holds.Hold{}, err
 	case bad != nil:
 		return holds.Hold{}, record.Invalid("bookingToken", "%s", bad.Message)
+	case moving != nil && moving.AppointmentTypeID != slot.kind.ID:
+		return holds.Hold{}, record.Invalid("bookingToken",
+			"is for another appointment type; an appointment moves only to a time of its own type, %s",
+			moving.AppointmentTypeID)
 	}
 	earlier := ag.otherHolds(ctx, client.Owner(), slot)
 	h, err := ag.booking.Hold(ctx, booking.HoldRequest{
