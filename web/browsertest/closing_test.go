@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"holdfast/store"
 )
 
@@ -106,4 +108,9 @@ func TestListsShowYear(t *testing.T) {
 	p.there("dialog [type=search]")
 	p.fill("dialog [type=search]", "lena")
 	p.says(day(20).Format("Mon 2 Jan 2006"))
+	p.key(kb.Enter)
+	p.says("09:00 Lena Vogt")
+	p.key(kb.Enter)
+	p.there("dialog")
+	p.says(day(20).Format("Mon, 2 Jan 2006"))
 }

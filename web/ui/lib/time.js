@@ -17,6 +17,7 @@ const styles = {
   month: { month: 'long', year: 'numeric' },
   monthOnly: { month: 'long' },
   dayNumber: { weekday: 'short', day: 'numeric' },
+  column: { weekday: 'short', day: 'numeric', month: 'short' },
   shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
   shortYear: { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
   weekdayLong: { weekday: 'long' },
@@ -37,10 +38,14 @@ const formatter = (style, tz) => {
   return made.get(key)
 }
 
+// The styles that add the year to a date that is not in this year, and the style with the year.
+const yearly = { shortDay: 'shortYear', longDay: 'fullDay' }
+const isDate = when => typeof when === 'string' && when.length === 10
 // write formats an instant (ISO text or milliseconds) or a local date in one of the styles above.
 export function write(style, when, tz = zone) {
-  if (typeof when === 'string' && when.length === 10) return formatter(style, 'UTC').format(Date.parse(when))
-  return formatter(style, tz).format(new Date(when))
+  const full = yearly[style]
+  if (full && !isThisYear(isDate(when) ? when : dateOf(when, tz))) style = full
+  return isDate(when) ? formatter(style, 'UTC').format(Date.parse(when)) : formatter(style, tz).format(new Date(when))
 }
 // A page needs the date of the same few hundred instants again and again, so the results are cached.
 const known = new Map()
@@ -109,10 +114,9 @@ export function foreignZone(instant) {
   return name || zone
 }
 
-// isThisYear reports whether a local date is in this year.
-export const isThisYear = date => date.slice(0, 4) === dateOf(serverNow()).slice(0, 4)
-// shortDate writes a local date in the console's format, "Mon 23 Nov". It adds the year if the date is not in this
-// year.
-export const shortDate = date => write(isThisYear(date) ? 'shortDay' : 'shortYear', date).replace(',', '')
-// dated writes an instant as "Mon 23 Nov, 10:00". It adds the year if the instant is not in this year.
+// isThisYear reports whether a local date is in this year. Each minute needs one entry of the cache.
+export const isThisYear = date => date.slice(0, 4) === dateOf(serverNow() - (serverNow() % 6e4)).slice(0, 4)
+// shortDate writes a local date in the console's format, "Mon 23 Nov".
+export const shortDate = date => write('shortDay', date).replace(',', '')
+// dated writes an instant as "Mon 23 Nov, 10:00".
 export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })

@@ -5,7 +5,7 @@ import { del, get, post, put } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { path } from '../lib/qr.js'
 import { useStore } from '../lib/store.js'
-import { write, zone } from '../lib/time.js'
+import { dayAndTime } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Elsewhere } from './elsewhere.js'
 import { Feed } from './feed.js'
@@ -229,7 +229,6 @@ function deviceOf(userAgent) {
     ? t('me.device', { browser, system })
     : browser || system || userAgent.slice(0, 60) || t('me.device.unknown')
 }
-const at = instant => `${write('shortDay', instant, zone)}, ${write('time', instant, zone)}`
 
 function SignIns({ desk, asked }) {
   const [ending, setEnding] = useState(null)
@@ -263,8 +262,8 @@ function SignIns({ desk, asked }) {
                       <${State} kind="ok" icon="check">${t('me.this')}</${State}>
                     `
                   }
-                  <span class="muted">${t('me.since', { when: at(x.createdAt) })}</span>
-                  <span class="muted">${t('users.last', { when: at(x.lastSeenAt) })}</span>
+                  <span class="muted">${t('me.since', { when: dayAndTime(x.createdAt) })}</span>
+                  <span class="muted">${t('users.last', { when: dayAndTime(x.lastSeenAt) })}</span>
                 </p>
               </div>
               ${
@@ -274,7 +273,7 @@ function SignIns({ desk, asked }) {
                     <button
                       type="button"
                       class="btn"
-                      aria-label=${`${t('me.end')}: ${deviceOf(x.userAgent)}, ${at(x.createdAt)}`}
+                      aria-label=${`${t('me.end')}: ${deviceOf(x.userAgent)}, ${dayAndTime(x.createdAt)}`}
                       onClick=${() => setEnding(x)}
                     >
                       ${t('me.end')}

@@ -6,7 +6,7 @@ import { Icon } from '../lib/icons.js'
 import { Field } from '../lib/form.js'
 import { DateInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
-import { dateOf, write, zone } from '../lib/time.js'
+import { dateOf, dayAndTime } from '../lib/time.js'
 import { whoDid } from './changes.js'
 import { saveCSV } from './csv.js'
 import { described, usePeople } from './person.js'
@@ -64,8 +64,8 @@ function Which({ of: a, names }) {
   const at = a.slotStartDate
   return html`
     ${' '}
-    <a href=${'#day/' + dateOf(at, zone)}>
-      ${t('day.time', { day: write('shortDay', at, zone), time: write('time', at, zone) })},${' '}
+    <a href=${'#day/' + dateOf(at)}>
+      ${dayAndTime(at)},${' '}
       <bdi>${names[a.specialistId] || a.specialistId}</bdi>
     </a>
   `
@@ -247,7 +247,7 @@ export function Page({ desk, rest }) {
                     <li class="line" key=${e.id}>
                       <div class="line-main">
                         <p>
-                          <span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span>
+                          <span class="muted when">${dayAndTime(e.at)}</span>
                           ${' '}
                           <b><bdi>${whoDid(e)}</bdi></b>
                           ${' '}${words(e, names)}

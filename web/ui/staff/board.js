@@ -14,7 +14,7 @@
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
-import { addDays, shortDate, zone } from '../lib/time.js'
+import { addDays, shortDate, write, zone } from '../lib/time.js'
 import { Disc } from '../lib/disc.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
@@ -24,7 +24,7 @@ import { dayIn } from './day.js'
 import { reasonOf } from './layout.js'
 import { closedWord } from './words.js'
 import { Grid, useGrid } from './grid.js'
-import { DayBar, Trouble, go, longDate, today } from './daybar.js'
+import { DayBar, Trouble, go, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
 import { Waiting } from './waiting.js'
 import { PlacePick, hasPlaces, isAt, placeName } from './where.js'
@@ -225,7 +225,7 @@ export function Page({ desk, rest }) {
         desk=${desk}
         view="day"
         date=${date}
-        title=${one ? shortDate(date) : longDate(date)}
+        title=${one ? shortDate(date) : write('longDay', date)}
         book=${() => grid.act.book('')}
         extra=${
           hasPlaces() &&
@@ -266,7 +266,7 @@ export function Page({ desk, rest }) {
             <${Grid}
               grid=${grid}
               columns=${columns}
-              label=${t('board.label', { date: longDate(date) })}
+              label=${t('board.label', { date: write('longDay', date) })}
               single=${one}
               side=${side}
               strips=${narrowed}

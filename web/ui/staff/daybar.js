@@ -2,7 +2,7 @@
 import { html } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { addDays, dateOf, isThisYear, time, write } from '../lib/time.js'
+import { addDays, dateOf, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
 import { PickDate } from '../lib/typed.js'
@@ -11,8 +11,6 @@ import { NewsButton } from './newsbutton.js'
 import { LinkState, Toolbar } from './shell.js'
 
 export const today = () => dateOf(serverNow())
-// longDate writes a date as "Monday 23 November". It adds the year if the date is not in this year.
-export const longDate = date => write(isThisYear(date) ? 'longDay' : 'fullDay', date)
 export const go = (...parts) => {
   location.hash = parts.map(encodeURIComponent).join('/')
 }

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
-import { write, zone } from '../lib/time.js'
+import { dayAndTime } from '../lib/time.js'
 import { State, Trouble, useAsk, useSend } from './office.js'
 import { signs, why } from './queue.js'
 
@@ -23,9 +23,7 @@ function Delivery({ d, send }) {
               <span>${t('set.rule.ms', { n: last.durationMillis })}</span>
             `
           }
-          <span class="muted">
-            ${write('shortDay', last?.at || d.createdAt, zone)}, ${write('time', last?.at || d.createdAt, zone)}
-          </span>
+          <span class="muted">${dayAndTime(last?.at || d.createdAt)}</span>
         </p>
         ${
           d.lastError &&

@@ -11,7 +11,7 @@ import { refused } from './acts.js'
 import { columnIn } from './column.js'
 import { each, isFull } from './group.js'
 import { columnsOn, useNarrow } from './board.js'
-import { DayBar, Trouble, longDate, today } from './daybar.js'
+import { DayBar, Trouble, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
 import { find, isLoaded } from './store.js'
 import { offer } from './undo.js'
@@ -237,7 +237,7 @@ export function Page({ desk, rest }) {
         desk=${desk}
         view="list"
         date=${date}
-        title=${narrow ? shortDate(date) : longDate(date)}
+        title=${narrow ? shortDate(date) : write('longDay', date)}
         book=${book}
         extra=${
           (all.length > 1 || hasPlaces()) &&
@@ -268,9 +268,14 @@ export function Page({ desk, rest }) {
       ${
         items.length > 0 &&
         html`
-          <div class="tablewrap" role="region" tabindex="0" aria-label=${t('board.label', { date: longDate(date) })}>
+          <div
+            class="tablewrap"
+            role="region"
+            tabindex="0"
+            aria-label=${t('board.label', { date: write('longDay', date) })}
+          >
             <table class="tbl" ref=${table}>
-              <caption class="sr">${t('board.label', { date: longDate(date) })}</caption>
+              <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
               <thead>
                 <tr>
                   ${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(

@@ -4,7 +4,7 @@ import { get, Problem } from '../lib/api.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
-import { countdown, write, zone } from '../lib/time.js'
+import { countdown, dayAndTime } from '../lib/time.js'
 import { Chart, shown } from './chart.js'
 import { Office, Trouble, Nothing } from './office.js'
 import { specialistName, typeName } from './words.js'
@@ -197,9 +197,7 @@ export function Page({ desk }) {
                           .map(
                             l => html`
                               <tr key=${l.specialistId + l.slotStartDate + l.client}>
-                                <th scope="row">
-                                  ${write('shortDay', l.slotStartDate, zone)}, ${write('time', l.slotStartDate, zone)}
-                                </th>
+                                <th scope="row">${dayAndTime(l.slotStartDate)}</th>
                                 <td><bdi>${specialistName(s, l.specialistId)}</bdi></td>
                                 <td>${typeName(s, l.appointmentTypeId)}</td>
                                 <td><code>${l.client}</code></td>

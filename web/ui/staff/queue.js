@@ -6,7 +6,7 @@ import { nameOf } from '../lib/boot.js'
 import { serverNow } from '../lib/clock.js'
 import { Notice } from '../lib/notice.js'
 import { lang, t } from '../lib/i18n.js'
-import { countdown, write, zone } from '../lib/time.js'
+import { countdown, dayAndTime, write } from '../lib/time.js'
 import { reasonOf } from './reasons.js'
 import { Confirm, Office, State, Trouble, useAsk, useNow, useSend, Nothing } from './office.js'
 
@@ -74,9 +74,7 @@ function Operation({ op, offset, run, ask }) {
               </span>
             `
           }
-          <span class="muted">
-            ${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}
-          </span>
+          <span class="muted">${t('queue.since', { when: dayAndTime(op.createdAt) })}</span>
         </p>
         ${
           op.lastError &&
@@ -151,7 +149,7 @@ function Practice({ desk }) {
       .filter(k => k.used)
       .map(k => k.oldest)
       .sort()
-  const clock = at => write('time', at, zone)
+  const clock = at => write('time', at)
   return html`
     <section class="plate" id="practice" aria-label=${t('practice.title')}>
       <h2>${t('practice.title')}</h2>
@@ -182,7 +180,7 @@ function Practice({ desk }) {
                   ${t('practice.closed', {
                     until: clock(k.until),
                     who: nameOf(k.specialistId),
-                    when: `${write('shortDay', k.slotStartDate, zone)}, ${clock(k.slotStartDate)}`,
+                    when: dayAndTime(k.slotStartDate),
                   })}
                 </li>
               `,

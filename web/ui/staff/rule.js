@@ -4,7 +4,7 @@ import { get, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
-import { write, zone } from '../lib/time.js'
+import { dayAndTime } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Check, Select, Trouble, useSend } from './office.js'
 
@@ -59,7 +59,7 @@ function LastFailure() {
         kind="warn"
         icon="alert"
         text="set.rule.last"
-        params=${{ when: `${write('shortDay', last.at, zone)}, ${write('time', last.at, zone)}`, why: last.detail }}
+        params=${{ when: dayAndTime(last.at), why: last.detail }}
       />
     `
   )

@@ -3,7 +3,7 @@ import { html, useState } from '../lib/html.js'
 import { get, newKey, patch, post } from '../lib/api.js'
 import { Field, looksLikeEmail } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
-import { write, zone } from '../lib/time.js'
+import { dayAndTime } from '../lib/time.js'
 import { Check, Office, Select, State, useAsk } from './office.js'
 import { Plus, Radios, RecordForm, useDraft } from './record.js'
 import { Secret } from './secret.js'
@@ -160,7 +160,7 @@ export function Page({ desk }) {
                   <span class="muted">${u.email}</span>
                   <span class="muted">${t(u.totp ? 'users.totp' : 'users.nototp')}</span>
                   <span class="muted">
-                    ${u.lastSignInAt ? t('users.last', { when: `${write('shortDay', u.lastSignInAt, zone)}, ${write('time', u.lastSignInAt, zone)}` }) : t('users.never')}
+                    ${u.lastSignInAt ? t('users.last', { when: dayAndTime(u.lastSignInAt) }) : t('users.never')}
                   </span>
                 </p>
               </div>

@@ -5,7 +5,7 @@ import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
-import { write, zone } from '../lib/time.js'
+import { dayAndTime } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Deliveries } from './deliveries.js'
 import { Check, Trouble, useSend } from './office.js'
@@ -115,17 +115,13 @@ export function Webhooks({ desk, list, change, error }) {
             w.disabledAt &&
             !w.active &&
             html`
-              <p class="hint">
-                ${t('set.hook.gone', { when: `${write('shortDay', w.disabledAt, zone)}, ${write('time', w.disabledAt, zone)}` })}
-              </p>
+              <p class="hint">${t('set.hook.gone', { when: dayAndTime(w.disabledAt) })}</p>
             `
           }
           ${
             w.previousSecretUntil &&
             html`
-              <p class="hint">
-                ${t('set.hook.both', { until: `${write('shortDay', w.previousSecretUntil, zone)}, ${write('time', w.previousSecretUntil, zone)}` })}
-              </p>
+              <p class="hint">${t('set.hook.both', { until: dayAndTime(w.previousSecretUntil) })}</p>
             `
           }
           ${

@@ -8,7 +8,7 @@ import { Notice } from '../lib/notice.js'
 import { mondayOf } from './day.js'
 import { isLoaded } from './store.js'
 import { Head, useNarrow } from './board.js'
-import { DayBar, Trouble, go, longDate, today } from './daybar.js'
+import { DayBar, Trouble, go, today } from './daybar.js'
 import { Grid, useGrid } from './grid.js'
 import { PrintSheet } from './sheet.js'
 
@@ -40,7 +40,7 @@ export function Page({ desk, rest }) {
               id: chosen.length > 1 ? day + ' ' + x.id : day,
               date: day,
               specialistId: x.id,
-              name: chosen.length > 1 ? `${write('shortDay', day)}, ${x.name}` : write('shortDay', day),
+              name: chosen.length > 1 ? `${write('column', day)}, ${x.name}` : write('column', day),
               who: x.name,
             })),
           )
@@ -121,12 +121,12 @@ export function Page({ desk, rest }) {
             <${Grid}
               grid=${grid}
               columns=${columns}
-              label=${t('week.label', { who: joined(chosen.map(x => x.name)), date: longDate(monday) })}
+              label=${t('week.label', { who: joined(chosen.map(x => x.name)), date: write('longDay', monday) })}
               heads=${columns.map(
                 c => html`
                   <${Head} key=${'h' + c.id} desk=${desk} column=${c}>
                     <a href=${'#day/' + c.date} class=${c.date === today() ? 'today' : ''}>
-                      ${write('shortDay', c.date)}
+                      ${write('column', c.date)}
                     </a>
                     ${
                       chosen.length > 1 &&
