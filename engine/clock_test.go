@@ -10,7 +10,10 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/engine/waitlist"
+	"holdfast/store"
 )
 
 // These tests change the system clock. Waiting operations must run neither early nor late, and a reminder must follow
@@ -104,6 +107,41 @@ func TestReminderFollowsClockStep(t *testing.T) {
 		time.Sleep(time.Minute + 15*time.Second)
 		if got := c.States(a.ID); got["reminder"] != "delivered" {
 			t.Errorf("when it is due, the emails are %v", got)
+		}
+	})
+}
+
+// TestTextOfMorningFollowsClockStep: the text message of an offer that is made at night waits for 07:00. If the clock is
+// set forward by 6 hours, as after a machine has slept, the message is still sent at 07:00, before the offer ends.
+func TestTextOfMorningFollowsClockStep(t *testing.T) {
+	clitest.OnlyInFull(t)
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		var clock settable
+		c, _ := enginetest.NoticeClinic(t, clock.with, enginetest.OffersToFiles,
+			func(o *engine.Options) { o.Notices.Texter = enginetest.TexterTo(t, fake) })
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start // 12:00
+		taken, day := c.MustBook(r), store.DateOf(c.Start)
+		time.Sleep(time.Until(c.Start.Add(-13*time.Hour - time.Minute)))
+		_, err := c.Waitlist.Join(t.Context(), waitlist.JoinRequest{AppointmentTypeID: "checkup", Actor: "user:desk",
+			Wish:    store.WaitlistWish{From: day, To: day, Earliest: 12 * 60, Latest: 12*60 + 30},
+			Patient: store.Patient{Name: "Ada", Email: "ada@example.org", Phone: "+49 170 1234567"},
+			Said:    clinic.Said{SMS: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // 23:00
+		c.MustCancel(taken.ID)
+		time.Sleep(time.Minute)
+		clock.set(6 * time.Hour) // 05:01
+		time.Sleep(time.Hour + 58*time.Minute)
+		if got := fake.Texts(); len(got) != 0 {
+			t.Errorf("a minute before 07:00 the gateway received %+v", got)
+		}
+		time.Sleep(time.Minute + 15*time.Second)
+		if got := fake.Texts(); len(got) != 1 {
+			t.Errorf("at 07:00 the gateway received %+v, want the offer", got)
 		}
 	})
 }

@@ -56,10 +56,20 @@ type mailPayload struct {
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// isReminder reports whether op is a reminder of an appointment, or a recall.
-func isReminder(op *store.Operation) bool {
+// isOnTheDay reports whether an email or a text message waits for a calendar time: a reminder or a recall that was never
+// attempted, or a text message that waits for the end of the night.
+func (ms *Messages) isOnTheDay(op *store.Operation) bool {
 	var p mailPayload
-	return json.Unmarshal(op.Payload, &p) == nil && (p.Notice == mailReminder || p.Notice == mailRecall)
+	if json.Unmarshal(op.Payload, &p) != nil {
+		return false
+	}
+	switch p.Notice {
+	case mailReminder, mailRecall:
+		return op.AttemptedAt.IsZero() || ms.isMorning(op, quietTo)
+	case MailOffer:
+		return ms.isMorning(op, OffersFrom)
+	}
+	return false
 }
 
 // mailCalls returns the emails required by a change.

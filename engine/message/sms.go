@@ -133,6 +133,13 @@ func quietUntil(now time.Time, zone *time.Location, to int) time.Time {
 	return time.Date(local.Year(), local.Month(), day, to, 0, 0, 0, zone)
 }
 
+// isMorning reports whether a text message is due when the quiet time ends at an hour.
+func (ms *Messages) isMorning(op *store.Operation, hour int) bool {
+	due := op.NextAttemptAt.In(ms.clinic.Zone())
+	end := time.Date(due.Year(), due.Month(), due.Day(), hour, 0, 0, 0, due.Location())
+	return op.Kind == store.SMS && due.Equal(end)
+}
+
 // queueLost is the user-facing reason why the outcome of a text message is unknown after its copy in the queue was
 // lost.
 const queueLost = "the queue was lost, such as in a restore of a backup: the message may have been sent"

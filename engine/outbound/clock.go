@@ -96,5 +96,5 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 // onTheDay reports whether op waits for a calendar time, not for a length of time.
 func (out *Outbound) onTheDay(op *store.Operation) bool {
 	asked := out.delivery(op.Kind).OnTheDay
-	return asked != nil && op.AttemptedAt.IsZero() && asked(op)
+	return asked != nil && asked(op)
 }

@@ -94,8 +94,8 @@ type Delivery struct {
 	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. If Awake is nil, there are no
 	// such waits.
 	Awake func()
-	// OnTheDay reports whether op, which has never been attempted, waits for a calendar time and not for a length of
-	// time. A clock change then does not move it. If OnTheDay is nil, no operation waits for a calendar time.
+	// OnTheDay reports whether op waits for a calendar time and not for a length of time. A clock change then does not
+	// move it. If OnTheDay is nil, no operation waits for a calendar time.
 	OnTheDay func(op *store.Operation) bool
 	// LooksUp means that Attempt looks up an unknown outcome. The operation then does not end at its deadline before
 	// the look-up.
