@@ -133,11 +133,10 @@ func quietUntil(now time.Time, zone *time.Location, to int) time.Time {
 	return time.Date(local.Year(), local.Month(), day, to, 0, 0, 0, zone)
 }
 
-// isMorning reports whether a text message is due when the quiet time ends at an hour.
+// isMorning reports whether a text message is due when the quiet time ends, at an hour of the clinic's zone.
 func (ms *Messages) isMorning(op *store.Operation, hour int) bool {
-	due := op.NextAttemptAt.In(ms.clinic.Zone())
-	end := time.Date(due.Year(), due.Month(), due.Day(), hour, 0, 0, 0, due.Location())
-	return op.Kind == store.SMS && due.Equal(end)
+	due := op.NextAttemptAt
+	return op.Kind == store.SMS && quietUntil(due.Add(-1), ms.clinic.Zone(), hour).Equal(due)
 }
 
 // queueLost is the user-facing reason why the outcome of a text message is unknown after its copy in the queue was
