@@ -111,8 +111,8 @@ func TestReminderFollowsClockStep(t *testing.T) {
 	})
 }
 
-// TestTextOfMorningFollowsClockStep: the text message of an offer that is made at night waits for 07:00. If the clock is
-// set forward by 6 hours, as after a machine has slept, the message is still sent at 07:00, before the offer ends.
+// TestTextOfMorningFollowsClockStep: the text message of an offer that is made at night waits for 07:00. If the clock
+// is set forward by 6 hours, as after a machine has slept, the message is still sent at 07:00, before the offer ends.
 func TestTextOfMorningFollowsClockStep(t *testing.T) {
 	clitest.OnlyInFull(t)
 	fake := noticetest.NewGateway(t)

@@ -96,8 +96,8 @@ func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointme
 type Cancel struct {
 	Which
 	Reason string
-	// CutOff is true if the patient cancels. The clinic's cut-off for changes applies to the first member. No member may
-	// have an attendance that ends changes (Booking.PastCutOff).
+	// CutOff is true if the patient cancels. The clinic's cut-off for changes applies to the first member. No member
+	// may have an attendance that ends changes (Booking.PastCutOff).
 	CutOff bool
 	Only   string // the id of the only person in a visit whose appointment is cancelled; empty means all people
 }

@@ -56,8 +56,8 @@ type mailPayload struct {
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// isOnTheDay reports whether an email or a text message waits for a calendar time: a reminder or a recall that was never
-// attempted, or a text message that waits for the end of the night.
+// isOnTheDay reports whether an email or a text message waits for a calendar time: a reminder or a recall that was
+// never attempted, or a text message that waits for the end of the night.
 func (ms *Messages) isOnTheDay(op *store.Operation) bool {
 	var p mailPayload
 	if json.Unmarshal(op.Payload, &p) != nil {
