@@ -114,3 +114,23 @@ func TestListsShowYear(t *testing.T) {
 	p.there("dialog")
 	p.says(day(20).Format("Mon, 2 Jan 2006"))
 }
+
+// TestPageLeavesFocus: what gets the focus as soon as a page is there keeps it, so that the next key goes there.
+func TestPageLeavesFocus(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.run(`location.hash = '#closed'`)
+	p.there(".office-tools .btn")
+	p.run(`new MutationObserver((_, observer) => {
+		const board = document.querySelector('.board')
+		if (!board) return
+		observer.disconnect()
+		board.focus()
+	}).observe(document.body, { childList: true, subtree: true }); location.hash = '#day/` + h.date + `'`)
+	p.there(".busywrap:not(.loading) .board")
+	p.moment()
+	p.there(".board:focus")
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+}

@@ -1,5 +1,5 @@
 // The frame of the console: the navigation, and the bar on top of every page.
-import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
 import { Dialog } from '../lib/dialog.js'
@@ -168,7 +168,8 @@ export function Shell({ desk, pages, here, children }) {
 let first = true
 export function Toolbar({ desk, title, name, kind = '', children }) {
   const ref = useRef()
-  useEffect(() => {
+  // Use a layout effect, so that the heading never takes the focus from what the user has chosen on the new page.
+  useLayoutEffect(() => {
     if (!first) ref.current.focus({ preventScroll: true })
     first = false
   }, [name])
