@@ -116,7 +116,7 @@ func TestOwnerEditsTypePage(t *testing.T) {
 	p.saved()
 	p.press("Edit Longer visit")
 	p.press("On the booking page")
-	p.there("dialog details[open] #group")
+	p.until(`document.querySelector('dialog details[open] #group').options.length > 1`)
 	p.run(`(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('#group'))`)
 	p.run(`(s => { s.value = 'rose'; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('#color'))`)
 	p.fill("#price", "40 €")

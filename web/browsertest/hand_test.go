@@ -9,15 +9,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// click presses the mouse in the middle of an element, once the element exists, is not covered and has stopped moving.
-// The page can still move after that, for example if it scrolls to its top a moment after it is drawn. A press that
-// misses the element then has no effect, and click tries again. It also tries again if the element moves away before
-// the button is released.
+// click presses the mouse in the middle of an element, once the element exists, is enabled, is not covered and has
+// stopped moving. The page can still move after that, for example if it scrolls to its top a moment after it is drawn.
+// A press that misses the element then has no effect, and click tries again. It also tries again if the element moves
+// away before the button is released.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		p.until(`(async () => {
 			const e = document.querySelector(` + quoted(selector) + `)
+			if (e.disabled || e.ariaDisabled === 'true') return false
 			e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
 			const middle = () => { const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
 			const [x, y] = middle()

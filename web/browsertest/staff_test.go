@@ -78,10 +78,11 @@ func (h *house) appointmentOf(id string) map[string]any {
 	return a
 }
 
-// set sets the value of a date or time field or a select, as its picker does.
+// set sets the value of a date or time field or a select, as its picker does. A select gets it once it has that option.
 func (p *tab) set(selector, value string) {
 	p.t.Helper()
-	p.there(selector)
+	p.until(`(e => e.tagName !== 'SELECT' || [...e.options].some(o => o.value === ` + quoted(value) +
+		`))(document.querySelector(` + quoted(selector) + `))`)
 	p.run(`(e => { e.value = ` + quoted(value) +
 		`; e.dispatchEvent(new Event(e.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `))`)
 }
