@@ -136,11 +136,11 @@ func (ab *Absences) checkRequest(r *Request) error {
 		switch c.By {
 		case store.DisplacedMove:
 			if c.Start.IsZero() {
-				m.Add("choices", "a move needs a new time: number %d has none", i)
+				m.Add("choices", "a move needs a new time: number %d has none", i+1)
 			}
 		case store.DisplacedAsk, store.DisplacedCall:
 		default:
-			m.Add("choices", "number %d must be move, ask or call", i)
+			m.Add("choices", "number %d must be move, ask or call", i+1)
 		}
 	}
 	return m.Err()
