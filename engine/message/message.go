@@ -91,9 +91,9 @@ func New(o Options) *Messages {
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
 	case kind == store.Email && ms.transport.Mailer != nil:
-		return outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: ms.isOnTheDay}
+		return outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: ms.isOnTheDay, Missed: missed}
 	case kind == store.SMS && ms.transport.Texter != nil:
-		return outbound.Delivery{Attempt: ms.deliverSMS, OnTheDay: ms.isOnTheDay, Forgotten: forgottenSMS}
+		return outbound.Delivery{Attempt: ms.deliverSMS, OnTheDay: ms.isOnTheDay, Missed: missed, Forgotten: forgottenSMS}
 	case kind == store.Webhook && ms.transport.Hooks != nil:
 		return outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}
 	}

@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
@@ -178,6 +180,54 @@ func TestRetriedReminderEndsAfterStart(t *testing.T) {
 		}
 		if n := len(fake.Texts()) - sentTexts; n != 1 {
 			t.Errorf("the gateway received %d messages after the retry, want the confirmation", n)
+		}
+	})
+}
+
+// TestMissedReminderIsNotNeeded: the server is off from the booking until after the visit. Its reminders are then not
+// needed. The confirmations fail, because nothing else has told the patient.
+func TestMissedReminderIsNotNeeded(t *testing.T) {
+	t.Parallel()
+	fake := noticetest.NewGateway(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, db := t.Context(), enginetest.Database(t)
+		mailer, err := notice.NewMailer(notice.MailOptions{Dir: filepath.Join(t.TempDir(), "mail")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: enginetest.Queue(t),
+			Notices: message.Transport{Mailer: mailer, Texter: enginetest.TexterTo(t, fake)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+			s.ReminderHours, s.SMS.CountryCode = 24, "49"
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &enginetest.TestClinic{Engine: e, T: t, Start: enginetest.Noon(time.UTC, 4)}
+		a := c.MustBook(texting(c))
+		time.Sleep(time.Until(c.Start.Add(2 * time.Hour)))
+		enginetest.Run(t, e.Run)
+		time.Sleep(time.Minute)
+		list, err := c.Record.Deliveries(ctx, a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := make(map[string]int)
+		for _, d := range list {
+			count[d.Notice+" "+d.State+": "+d.Detail]++
+		}
+		want := map[string]int{
+			"confirmation failed: the message could not be delivered in time":                2,
+			"reminder not_needed: the appointment started before the reminder could be sent": 3,
+		}
+		if !maps.Equal(count, want) {
+			t.Errorf("the messages are %v, want %v", count, want)
 		}
 	})
 }

@@ -89,7 +89,18 @@ func (p *mailPayload) hasMoved(op *store.Operation, a *store.Appointment) bool {
 const (
 	alreadyStarted = "the appointment has already started"
 	alreadyOver    = "the appointment is already over"
+	missedReminder = "the appointment started before the reminder could be sent"
 )
+
+// missed returns the reason why a message that could not be attempted before its deadline, such as while the server was
+// off, is no longer needed. Only a reminder is not. Other messages fail, because nothing else tells the patient.
+func missed(op *store.Operation) string {
+	var p mailPayload
+	if err := json.Unmarshal(op.Payload, &p); err != nil || p.Notice != mailReminder {
+		return ""
+	}
+	return missedReminder
+}
 
 // isPast returns the reason why a message about appointments in the past must no longer be sent, or an empty reason if
 // it can be sent. A reminder, and a message that an appointment must be moved, end at its start. A message with which

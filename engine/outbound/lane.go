@@ -171,7 +171,7 @@ func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
 	case op.Result != "": // it took effect, but this could not be written to the database
 		return Outcome{End: Delivered, Result: op.Result}
 	case d.expired(op, out.Now()):
-		return Outcome{End: Refused, Detail: d.tooLateFor(op)}
+		return d.late(op)
 	}
 	return d.Attempt(ctx, op)
 }
@@ -187,15 +187,20 @@ func (d Delivery) expired(op *store.Operation, now time.Time) bool {
 	return IsTooLate(op, now) && !(op.Unknown && d.LooksUp)
 }
 
-// tooLateFor returns the user-facing reason why op ends at its deadline, including its last error.
-func (d Delivery) tooLateFor(op *store.Operation) string {
+// late returns the outcome of op at its deadline. The reason includes its last error.
+func (d Delivery) late(op *store.Operation) Outcome {
+	o := Outcome{End: Refused, Detail: "the message could not be delivered in time"}
 	switch {
 	case d.TooLate != "":
-		return d.TooLate
-	case op.LastError == "":
-		return "the message could not be delivered in time"
+		o.Detail = d.TooLate
+	case op.LastError != "":
+		o.Detail += ": " + op.LastError
+	case d.Missed != nil && !op.Unknown:
+		if why := d.Missed(op); why != "" {
+			return Outcome{End: NotNeeded, Detail: why}
+		}
 	}
-	return "the message could not be delivered in time: " + op.LastError
+	return o
 }
 
 // giveUpLate ends the operations that passed their deadline while their lane was paused. A working lane ends them
@@ -203,7 +208,7 @@ func (d Delivery) tooLateFor(op *store.Operation) string {
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	return out.EachPending(ctx, func(op store.Operation) error {
 		if d := out.delivery(op.Kind); out.laneOf(op.Kind) == l && d.expired(&op, out.Now()) {
-			out.Settle(ctx, op, Outcome{End: Refused, Detail: d.tooLateFor(&op)})
+			out.Settle(ctx, op, d.late(&op))
 		}
 		return nil
 	})
