@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/store"
 )
 
-// TestArchivedEntriesKeepNames: messages still name an appointment type and a specialist after they have been archived.
+// TestArchivedEntriesKeepNames: messages and calendar files still name an appointment type and a specialist after they
+// have been archived.
 func TestArchivedEntriesKeepNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -39,6 +41,16 @@ func TestArchivedEntriesKeepNames(t *testing.T) {
 		if who == "" || !strings.Contains(after[0].Text, what) || !strings.Contains(after[0].Text, who) ||
 			strings.Contains(after[0].Text, "checkup") {
 			t.Errorf("the email about %s with %s is\n%s", what, who, after[0].Text)
+		}
+		feed := c.Message.SpecialistCalendar(&store.Specialist{Name: who}, []store.Appointment{a}, false)
+		for of, file := range map[string][]byte{
+			"the file":              c.Message.CalendarFile(&a, message.Invitation{}),
+			"the subscription":      c.Message.PatientCalendar(&a),
+			"the specialist's feed": feed,
+		} {
+			if event := string(file); !strings.Contains(event, "SUMMARY:"+what) || !strings.Contains(event, who) {
+				t.Errorf("%s about %s with %s is\n%s", of, what, who, event)
+			}
 		}
 		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
 		if err != nil || !strings.Contains(csv, ","+what+",") || !strings.Contains(csv, ","+who+",") {

@@ -43,14 +43,15 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 // fetches them again every 15 minutes. If names is set, the calendar contains the patients' names and phone numbers,
 // and no other personal data.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
-	about := &ms.clinic.Schedule().Clinic
+	schedule := ms.clinic.Current()
+	about := &schedule.Clinic
 	var w ical.Writer
 	w.BeginFeed(p.Name + ", " + about.Name)
 	for i := range list {
 		a := &list[i]
 		e := eventOf(a)
 		e.Summary = a.AppointmentTypeID
-		if t, err := ms.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
+		if t := schedule.TypeOf(a.AppointmentTypeID); t != nil {
 			e.Summary = t.Name
 		}
 		if names && a.Patient.Name != "" {
@@ -101,7 +102,8 @@ func (ms *Messages) alarms() []time.Duration {
 }
 
 func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Event {
-	about := &ms.clinic.Schedule().Clinic
+	schedule := ms.clinic.Current()
+	about := &schedule.Clinic
 	language := ms.lettersFor(a.Locale, about.Locale).Tag
 	e := eventOf(a)
 	e.Organizer = &mail.Address{Name: cmp.Or(to.Organizer.Name, about.Name),
@@ -110,11 +112,11 @@ func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Eve
 		e.Attendee = to.Attendee
 	}
 	e.Summary = about.Name
-	if t, err := ms.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
-		e.Summary = clinic.NameIn(&t, language) + ", " + about.Name
+	if t := schedule.TypeOf(a.AppointmentTypeID); t != nil {
+		e.Summary = clinic.NameIn(t, language) + ", " + about.Name
 	}
-	if p, err := ms.clinic.Specialist(a.SpecialistID); err == nil && p.Name != "" {
-		e.Description = strings.TrimSuffix(p.Name+"\n"+to.ManageURL, "\n")
+	if who, _ := schedule.Who(a.SpecialistID); who != "" {
+		e.Description = strings.TrimSuffix(who+"\n"+to.ManageURL, "\n")
 	}
 	e.Location, e.URL, e.Alarms = ms.location(a, language), to.ManageURL, ms.alarms()
 	return &e
