@@ -140,7 +140,8 @@ func (r *Reports) count(ctx context.Context, p *Period, now time.Time) error {
 	return err
 }
 
-// countUse adds how the time of the active specialists was used, and of other specialists who had appointments.
+// countUse adds how the time of the active specialists was used, and of other specialists, archived ones too, who had
+// appointments.
 func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Schedule, from, to time.Time) error {
 	booked, err := r.store.BookedTime(ctx, from, to)
 	if err != nil {
@@ -156,6 +157,11 @@ func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Sche
 			use.Open = calendar.OpenTime(from, to)
 		}
 		p.Specialists = append(p.Specialists, use)
+	}
+	for i := range schedule.ArchivedSpecialists {
+		if s := &schedule.ArchivedSpecialists[i]; s.Kind != store.ResourceKind && booked[s.ID] > 0 {
+			p.Specialists = append(p.Specialists, Use{SpecialistID: s.ID, Booked: booked[s.ID]})
+		}
 	}
 	return nil
 }

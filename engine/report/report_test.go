@@ -74,3 +74,32 @@ func TestCountUsesStartOfAppointment(t *testing.T) {
 		}
 	})
 }
+
+// TestCountKeepsArchivedSpecialists: the booked time of a specialist still counts after the specialist has been
+// archived. An archived specialist without appointments in the period has no entry.
+func TestCountKeepsArchivedSpecialists(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart, r.SpecialistID = c.Start, "ben"
+	a := c.MustBook(r)
+	if err := c.Clinic.ArchiveSpecialist(t.Context(), "user:desk", "ben"); err != nil {
+		t.Fatal(err)
+	}
+	date := store.DateOf(a.SlotStart)
+	for when, want := range map[store.Date]int{date: 1, date.AddDays(70): 0} {
+		all, err := c.Report.Count(t.Context(), report.Week, when, when.AddDays(1), time.Now())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		var bens []report.Use
+		for _, u := range all[0].Specialists {
+			if u.SpecialistID == "ben" {
+				bens = append(bens, u)
+			}
+		}
+		if len(bens) != want || want == 1 && bens[0].Booked != a.SlotEnd.Sub(a.SlotStart) {
+			t.Errorf("the week of %s: got %+v, want %d entries", when, bens, want)
+		}
+	}
+}
