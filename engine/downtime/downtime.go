@@ -241,8 +241,8 @@ func rowOf(s *clinic.Schedule, a *store.Appointment) Row {
 	}
 	var rooms []string
 	for _, id := range a.Resources {
-		if r := s.SpecialistByID[id]; r != nil {
-			rooms = append(rooms, r.Name)
+		if name, _ := s.Who(id); name != "" {
+			rooms = append(rooms, name)
 		}
 	}
 	row.Rooms = strings.Join(rooms, ", ")

@@ -127,15 +127,24 @@ func TestKitUsesSpecialistsZone(t *testing.T) {
 	wantRows(t, "the evening", rowsOf(&kit.Sheets[0]), []string{"22:00-22:30 booked Rosa, checkup"})
 }
 
-// TestKitNamesRooms: a row names the rooms of its appointment. A room does not have a sheet. An archived specialist
-// with confirmed appointments does.
+// TestKitNamesRooms: a row names the rooms of its appointment, archived ones too. A room does not have a sheet. An
+// archived specialist with confirmed appointments does.
 func TestKitNamesRooms(t *testing.T) {
 	t.Parallel()
 	c := enginetest.WithRooms(t)
 	ctx := t.Context()
 	a := c.MustBook(enginetest.Peels(1, c.Start, "cleo"))
-	if err := c.Clinic.ArchiveSpecialist(ctx, enginetest.Jo, "cleo"); err != nil {
-		t.Fatal(err)
+	for _, id := range []string{"peel", "laser"} {
+		if _, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, id, func(to *store.AppointmentType) {
+			to.Needs = nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"cleo", a.Resources[0]} {
+		if err := c.Clinic.ArchiveSpecialist(ctx, enginetest.Jo, id); err != nil {
+			t.Fatal(err)
+		}
 	}
 	day := store.DateOf(c.Start)
 	kit, err := c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 1, Actor: enginetest.Jo})
