@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/store"
@@ -30,9 +31,14 @@ func (c *call) pagesAddress() addressJSON {
 
 func (s *Server) getSettings(c *call) error { return s.saySettings(c, s.engine.Clinic.Settings()) }
 
+// answerOf returns the settings as the server sends them now.
+func (c *call) answerOf(now clinic.Settings) settingsAnswer {
+	return settingsAnswer{now.WithValidSecrets(time.Now()), c.pagesAddress()}
+}
+
 // saySettings returns the settings with their tag.
 func (s *Server) saySettings(c *call, now clinic.Settings) error {
-	if err := c.json(http.StatusOK, settingsAnswer{now, c.pagesAddress()}); err != nil {
+	if err := c.json(http.StatusOK, c.answerOf(now)); err != nil {
 		return err
 	}
 	c.rw.Header()["Etag"] = []string{contentTag("", c.out)}
@@ -56,7 +62,7 @@ func ifMatch(c *call, now clinic.Settings) error {
 	if len(tags) == 0 {
 		return nil
 	}
-	answer, err := json.Marshal(settingsAnswer{now, c.pagesAddress()})
+	answer, err := json.Marshal(c.answerOf(now))
 	if err == nil && !hasTag(tags, contentTag("", answer)) {
 		err = errSettingsChanged
 	}

@@ -45,6 +45,17 @@ func (w *WebhookEndpoint) Secrets(now time.Time) []string {
 	return []string{w.Secret}
 }
 
+// WithValidSecrets returns the settings without the previous secrets of webhooks that are no longer valid.
+func (s Settings) WithValidSecrets(now time.Time) Settings {
+	s.Webhooks = slices.Clone(s.Webhooks)
+	for i := range s.Webhooks {
+		if w := &s.Webhooks[i]; !now.Before(w.PreviousUntil) {
+			w.Previous, w.PreviousUntil = "", time.Time{}
+		}
+	}
+	return s
+}
+
 // rotate fills in the secrets of w, which replaces known. known is nil for a new webhook.
 func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	w.Previous, w.PreviousUntil = "", time.Time{}

@@ -47,6 +47,9 @@ func TestWebhookSecretRotates(t *testing.T) {
 			t.Errorf("rotated: got %+v", second)
 		}
 		counts("a new one was asked for", second, second.Secret, first.Secret)
+		if shown := c.Clinic.Settings().WithValidSecrets(time.Now()).Webhooks[0]; shown.Previous != first.Secret {
+			t.Errorf("the settings do not show the previous secret while it is valid: %+v", shown)
+		}
 		time.Sleep(time.Hour)
 		forged := notice.NewWebhookSecret()
 		counts("saved again", put(clinic.WebhookEndpoint{Previous: forged, PreviousUntil: time.Now().AddDate(1, 0, 0)}),
@@ -58,6 +61,10 @@ func TestWebhookSecretRotates(t *testing.T) {
 		counts("a day later", third, given, second.Secret)
 		time.Sleep(2 * time.Second)
 		counts("after a day", third, given)
+		shown := c.Clinic.Settings().WithValidSecrets(time.Now()).Webhooks[0]
+		if shown.Previous != "" || !shown.PreviousUntil.IsZero() || shown.Secret != given {
+			t.Errorf("after a day: the settings still show the expired secret: %+v", shown)
+		}
 		if again := put(third); again.Previous != "" {
 			t.Error("an expired secret is still stored")
 		}
