@@ -113,8 +113,12 @@ func (d directory) backups(ctx context.Context) (all []copyInfo, err error) {
 	names, err := d.sets(ctx) // sorted by name, and so by time
 	for _, name := range names {
 		if at, own, ok := parseName(name); ok {
-			file := filepath.Join(d.path(name), DatabaseFile)
-			all = append(all, copyInfo{name, at, own, max(disk.Size(file), disk.Size(file+sealedSuffix), 0)})
+			info := copyInfo{name, at, own, 0}
+			for _, file := range []string{DatabaseFile, ScriptFile} {
+				file = filepath.Join(d.path(name), file)
+				info.bytes = max(info.bytes, disk.Size(file), disk.Size(file+sealedSuffix))
+			}
+			all = append(all, info)
 		}
 	}
 	return all, err

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"holdfast/store/bucket/buckettest"
 )
 
@@ -121,6 +123,40 @@ func TestDestinationContract(t *testing.T) {
 		}
 		if all, err := p.backups(ctx); err != nil || len(all) != 1 {
 			t.Errorf("remaining backups: %+v, %v", all, err)
+		}
+	})
+}
+
+// TestBackupsOfPostgreSQLHaveSize: the size of a backup is that of its database, whether the database is a file of
+// SQLite or a script for psql, encrypted or not.
+func TestBackupsOfPostgreSQLHaveSize(t *testing.T) {
+	t.Parallel()
+	eachDestination(t, func(t *testing.T, open func() destination) {
+		const size = 5000
+		p, from, key := open(), t.TempDir(), newKey(t)
+		for name, n := range map[string]int{ScriptFile: size, KeysFile: 100} {
+			if err := os.WriteFile(filepath.Join(from, name), make([]byte, n), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		recipients := []*age.X25519Recipient{key.identity.Recipient()}
+		if _, plain := p.(directory); plain {
+			recipients = append(recipients, nil)
+		}
+		for i, to := range recipients {
+			set := ownName(at(t, "2026-01-02T03:00:00Z").AddDate(0, 0, i))
+			if err := p.copyBackup(t.Context(), from, set, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, err := p.backups(t.Context())
+		if err != nil || len(all) != len(recipients) {
+			t.Fatalf("backups are %+v, %v; want %d", all, err, len(recipients))
+		}
+		for _, b := range all {
+			if b.bytes < size || b.bytes > size+1000 {
+				t.Errorf("%s has %d bytes, want about %d", b.name, b.bytes, size)
+			}
 		}
 	})
 }
