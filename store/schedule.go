@@ -121,6 +121,7 @@ type Schedule struct {
 	// specialists have no PictureDigest.
 	ArchivedTypes       []AppointmentType
 	ArchivedSpecialists []Specialist
+	ArchivedBlocks      []Block // of archived specialists; ordered by specialist id, then as in Blocks
 }
 
 // ScheduleReader reads the schedule.

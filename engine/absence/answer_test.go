@@ -269,7 +269,7 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 }
 
 // TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder of it, unless the
-// specialist comes back.
+// specialist comes back. If the specialist is archived instead, the absence remains, and the patient is on the call list.
 func TestNoReminderOfDisplacedTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for days of virtual time")
@@ -277,7 +277,7 @@ func TestNoReminderOfDisplacedTime(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	texter := enginetest.TexterTo(t, fake)
-	for name, isBack := range map[string]bool{"away": false, "back": true} {
+	for name, isBack := range map[string]bool{"away": false, "back": true, "archived": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, folder, a, id := asked(t, store.Patient{Name: "Lena Vogt", Email: "lena@example.org",
@@ -287,6 +287,15 @@ func TestNoReminderOfDisplacedTime(t *testing.T) {
 				if isBack {
 					if err := c.Clinic.DeleteBlock(context.Background(), jo, id); err != nil {
 						t.Fatal(err)
+					}
+				}
+				if name == "archived" {
+					if err := c.Clinic.ArchiveSpecialist(context.Background(), jo, "ada"); err != nil {
+						t.Fatal(err)
+					}
+					wantStates(c, "archived", id, map[absence.State]int{absence.StateExpired: 1})
+					if all, err := c.Absence.List(context.Background()); err != nil || len(all) != 1 {
+						t.Errorf("the absences: %+v, %v; want hers", all, err)
 					}
 				}
 				time.Sleep(time.Until(a.SlotStart))

@@ -93,9 +93,14 @@ func (ab *Absences) Status(ctx context.Context, id string) (Absence, error) {
 	return ab.absenceOf(ctx, b, entries)
 }
 
-// blockOf returns the block of an absence. Errors: store.ErrNotFound.
+// blockOf returns the block of an absence. An absence remains if its specialist is archived, because its patients still
+// need new times. Errors: store.ErrNotFound.
 func (ab *Absences) blockOf(id string) (store.Block, error) {
-	for _, blocks := range ab.Clinic.Current().Blocks {
+	s := ab.Clinic.Current()
+	if i := slices.IndexFunc(s.ArchivedBlocks, func(b store.Block) bool { return b.ID == id }); i >= 0 {
+		return s.ArchivedBlocks[i], nil
+	}
+	for _, blocks := range s.Blocks {
 		if i := slices.IndexFunc(blocks, func(b store.Block) bool { return b.ID == id }); i >= 0 {
 			return blocks[i], nil
 		}

@@ -124,7 +124,7 @@ func (bk *Booking) PastCutOff(now time.Time, list ...store.Appointment) bool {
 	}
 	a := &list[0]
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
-	if slices.ContainsFunc(bk.clinic.Current().Blocks[a.SpecialistID], func(b store.Block) bool {
+	if slices.ContainsFunc(bk.clinic.Current().BlocksOf(a.SpecialistID), func(b store.Block) bool {
 		return b.Source == store.BlockDesk && b.Start.Before(a.SlotEnd) && a.SlotStart.Before(b.End)
 	}) {
 		cutOff = 0

@@ -37,10 +37,25 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	return s.Blocks[specialistID], nil
 }
 
-// HasBlock reports whether a specialist has the block with this id. It returns false for a block that ended more than
-// store.BlockMemory ago.
+// BlocksOf returns the blocks of a specialist, whether archived or not, that did not end more than store.BlockMemory
+// ago.
+func (s *Schedule) BlocksOf(specialistID string) []store.Block {
+	if list := s.Blocks[specialistID]; len(list) > 0 {
+		return list
+	}
+	var list []store.Block
+	for _, b := range s.ArchivedBlocks {
+		if b.SpecialistID == specialistID {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// HasBlock reports whether a specialist, whether archived or not, has the block with this id. It returns false for a
+// block that ended more than store.BlockMemory ago.
 func (s *Schedule) HasBlock(specialistID, id string) bool {
-	return slices.ContainsFunc(s.Blocks[specialistID], func(b store.Block) bool { return b.ID == id })
+	return slices.ContainsFunc(s.BlocksOf(specialistID), func(b store.Block) bool { return b.ID == id })
 }
 
 // CreateBlock blocks a period of a specialist's time, so that it cannot be booked. Existing appointments and other

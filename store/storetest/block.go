@@ -67,11 +67,17 @@ func blocks(t *testing.T, s store.Store) {
 
 	wantErr(t, "archive", s.Write(ctx, func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, "ada") }), nil)
 	wantBlocks("of an archived specialist")
+	if got := schedule(t, s).ArchivedBlocks; !reflect.DeepEqual(got, []store.Block{away, lunch}) {
+		t.Errorf("archived blocks: got %+v, want hers", got)
+	}
 	wantErr(t, "put to an archived specialist", put(lunch), store.ErrNotFound)
 	wantErr(t, "bring her back", s.Write(ctx, func(tx store.Tx) error {
 		return tx.PutSpecialist(ctx, specialist("ada"))
 	}), nil)
 	wantBlocks("brought back", away, lunch)
+	if got := schedule(t, s).ArchivedBlocks; len(got) != 0 {
+		t.Errorf("archived blocks after she is back: got %+v, want none", got)
+	}
 }
 
 // oldBlocks checks that Schedule omits a block that ended long ago, even though the block is still stored.

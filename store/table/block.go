@@ -8,8 +8,13 @@ import (
 
 var blocks = nounOf[store.Block]("blocks", "id")
 
-var recentBlocks = `SELECT ` + blocks.qualified + ` FROM blocks JOIN specialists ON specialists.id = specialist_id
-	WHERE end_at > ? AND archived = {false} ORDER BY specialist_id, start_at, blocks.id`
+// recentBlocks and archivedBlocks are the blocks of current and of archived specialists that did not end long ago.
+var recentBlocks, archivedBlocks = blocksWhere(`archived = {false}`), blocksWhere(`archived = {true}`)
+
+func blocksWhere(condition string) string {
+	return `SELECT ` + blocks.qualified + ` FROM blocks JOIN specialists ON specialists.id = specialist_id
+	WHERE end_at > ? AND ` + condition + ` ORDER BY specialist_id, start_at, blocks.id`
+}
 
 // PutBlock implements store.BlockWriter.
 func (t *Tx) PutBlock(ctx context.Context, b store.Block) error {

@@ -33,6 +33,7 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 	assignments := map[string][]store.Assignment{}
 	overrides := map[string]*store.Override{} // by id; all are read before the first of their windows
 	var ordered []*store.Override
+	recent := []any{time.Now().Add(-store.BlockMemory)}
 	err := r.source.Snapshot(ctx,
 		Question{Each: func(r Row) { s.Clinic = clinics.scan(r) }, Text: clinics.from},
 		Question{Each: func(r Row) {
@@ -77,7 +78,9 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 		Question{Each: func(r Row) {
 			b := blocks.scan(r)
 			s.Blocks[b.SpecialistID] = append(s.Blocks[b.SpecialistID], b)
-		}, Text: recentBlocks, Args: []any{time.Now().Add(-store.BlockMemory)}})
+		}, Text: recentBlocks, Args: recent},
+		Question{Each: func(r Row) { s.ArchivedBlocks = append(s.ArchivedBlocks, blocks.scan(r)) },
+			Text: archivedBlocks, Args: recent})
 	if err != nil {
 		return store.Schedule{}, err
 	}
