@@ -9,6 +9,7 @@ package report
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/engine/availability"
@@ -126,7 +127,7 @@ func (r *Reports) count(ctx context.Context, p *Period, now time.Time) error {
 	if all > 0 {
 		p.Lead = lead / time.Duration(all)
 	}
-	if err := r.countUse(ctx, p, schedule, from, to); err != nil {
+	if err := r.countUse(ctx, p, schedule, from, to, now); err != nil {
 		return err
 	}
 	events, err := r.store.ActionCounts(ctx, from, to, []string{
@@ -142,7 +143,7 @@ func (r *Reports) count(ctx context.Context, p *Period, now time.Time) error {
 
 // countUse adds how the time of the active specialists was used, and of other specialists, archived ones too, who had
 // appointments.
-func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Schedule, from, to time.Time) error {
+func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Schedule, from, to, now time.Time) error {
 	booked, err := r.store.BookedTime(ctx, from, to)
 	if err != nil {
 		return err
@@ -153,7 +154,11 @@ func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Sche
 			continue
 		}
 		use := Use{SpecialistID: s.ID, Booked: booked[s.ID]}
-		if calendar := schedule.Calendars[s.ID]; calendar != nil && s.Active {
+		if s.Active {
+			calendar, err := calendarOf(schedule, s, now)
+			if err != nil {
+				return err
+			}
 			use.Open = calendar.OpenTime(from, to)
 		}
 		p.Specialists = append(p.Specialists, use)
@@ -164,4 +169,16 @@ func (r *Reports) countUse(ctx context.Context, p *Period, schedule *clinic.Sche
 		}
 	}
 	return nil
+}
+
+// calendarOf returns a specialist's calendar without the blocks that ended more than store.BlockMemory ago. A server
+// that has read the schedule before still has them in memory, and the figures of all nodes must be the same.
+func calendarOf(schedule *clinic.Schedule, s *store.Specialist, now time.Time) (*availability.Calendar, error) {
+	isOld := func(b store.Block) bool { return !b.End.After(now.Add(-store.BlockMemory)) }
+	blocks := schedule.Blocks[s.ID]
+	if !slices.ContainsFunc(blocks, isOld) {
+		return schedule.Calendars[s.ID], nil
+	}
+	recent := slices.DeleteFunc(slices.Clone(blocks), isOld)
+	return availability.NewCalendar(*s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], recent)
 }

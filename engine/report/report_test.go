@@ -103,3 +103,25 @@ func TestCountKeepsArchivedSpecialists(t *testing.T) {
 		}
 	}
 }
+
+// TestCountForgetsOldBlocks: a block that ended more than store.BlockMemory ago no longer counts, also on a server that
+// has not read the schedule again since.
+func TestCountForgetsOldBlocks(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	b := store.Block{SpecialistID: "ada", Start: c.Start, End: c.Start.Add(time.Hour)}
+	if _, err := c.Clinic.CreateBlock(t.Context(), "user:desk", b, nil); err != nil {
+		t.Fatal(err)
+	}
+	date, open := store.DateOf(c.Start), map[bool]time.Duration{}
+	for isOld, now := range map[bool]time.Time{false: b.End, true: b.End.Add(store.BlockMemory)} {
+		all, err := c.Report.Count(t.Context(), report.Week, date, date.AddDays(1), now)
+		if err != nil || len(all) != 1 || len(all[0].Specialists) != 1 {
+			t.Fatal(all, err)
+		}
+		open[isOld] = all[0].Specialists[0].Open
+	}
+	if open[true]-open[false] != time.Hour {
+		t.Errorf("open with the block %s, after it is old %s; want one hour more", open[false], open[true])
+	}
+}
