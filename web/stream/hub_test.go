@@ -159,6 +159,23 @@ func TestStreamClientsAreSecret(t *testing.T) {
 	})
 }
 
+// TestOwnHoldElsewhereChangesNoFrame: a client holds a time of a type that its stream does not show. The frames of its
+// stream stay as they are, also the one with the same place in the other type's stream.
+func TestOwnHoldElsewhereChangesNoFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(t, Options{})
+		own, other := s.listen("hygiene", ownClient, 0), s.listen("other", otherClient, 0)
+		own.upTo("connected")
+		other.upTo("connected")
+		s.claim("other", "bea", 0, ownClient)
+		other.upTo("hold")
+		h := s.claim("hygiene", "ada", 0, otherClient)
+		if f := own.upTo("hold"); f.HoldID != h.ID || f.IsOwnHold {
+			t.Errorf("the frame of another client's hold is %s", f.text)
+		}
+	})
+}
+
 // TestSlowReaderIsCutOff: readers that never read are cut off within the write timeout, while a healthy reader gets
 // every event.
 func TestSlowReaderIsCutOff(t *testing.T) {
