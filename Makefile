@@ -1,6 +1,7 @@
 # make quick         go vet and the short tests of what has changed, in under a minute: no server, no browser, no race detector
 # make test          the whole suite, with the race detector, Chromium, PostgreSQL and Redis; .ci/run adds Firefox and the long tests
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
+# make test-slow     the browser tests with slow pages and late answers, to find tests that depend on the machine's speed
 # make lint          the checks that would otherwise be left to a review; make types runs only those of the pages' JavaScript
 # make format        formats the pages' JavaScript with Prettier, if the built pages stay the same; make lint checks it
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each benchmark once, to keep them all working
@@ -60,7 +61,7 @@ MINUTES ?= 20
 TARGETS ?= .
 VULNDB  ?=
 
-.PHONY: fuzz vulnerable quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages pictures clients pruned clean
+.PHONY: fuzz vulnerable quick test test-hours test-slow vet lint types format bench bench-once curves simulate planted prove systemd dist sign cross build cluster pages pictures clients pruned clean
 
 quick:
 	@.ci/quick
@@ -70,6 +71,9 @@ test:
 
 test-hours:
 	.ci/hours
+
+test-slow:
+	HOLDFAST_SLOW=on go test -vet=off -count=1 -parallel 4 -timeout 2h ./web/browsertest
 
 vet:
 	go vet ./...

@@ -65,13 +65,13 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 		t.Fatal(err)
 	}
 	serve()
-	listening := httptest.NewServer(h.losing(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	listening := httptest.NewServer(delayed(h.losing(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		handler := h.running.Load()
 		if handler == nil {
 			panic(http.ErrAbortHandler) // the server is stopped
 		}
 		(*handler).ServeHTTP(rw, r)
-	})))
+	}))))
 	h.url = listening.URL
 	t.Cleanup(func() {
 		h.stop() // this ends the streams, which Close would otherwise wait for

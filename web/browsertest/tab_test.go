@@ -53,7 +53,7 @@ func (h *house) tab(t testing.TB) *tab {
 			chromium.giveBack(w)
 		}
 	})
-	return p
+	return p.slowed()
 }
 
 // everyDocument runs a script before the scripts of any page that the tab opens. The script stays in the window, so no
