@@ -67,7 +67,8 @@ func (s *Server) getDowntimeKit(c *call) error {
 	if err != nil {
 		return err
 	}
-	w := kitWriter{words: s.engine.Clinic.Words().Find(s.language(c.r)), kit: kit, zone: s.engine.Clinic.Zone()}
+	w := kitWriter{words: s.engine.Clinic.Words().Find(s.language(c.r)), separator: s.separator(c.r), kit: kit,
+		zone: s.engine.Clinic.Zone()}
 	h := c.rw.Header()
 	name := func(ending string) []string {
 		return []string{`attachment; filename="plan-` + kit.From.String() + ending + `"`}
@@ -111,9 +112,10 @@ func appointmentsOn(x *downtime.Sheet) (n int) {
 
 // kitWriter writes the sheets of a kit in one language.
 type kitWriter struct {
-	words *words.Language
-	kit   *downtime.Kit
-	zone  *time.Location // of the clinic
+	words     *words.Language
+	separator rune // of a spreadsheet
+	kit       *downtime.Kit
+	zone      *time.Location // of the clinic
 }
 
 // The columns of a kit as a spreadsheet, and those of a sheet on paper.
@@ -132,18 +134,18 @@ func (w *kitWriter) csvHead() string {
 	for i, column := range kitColumns {
 		cells[i] = w.text("column." + column)
 	}
-	return csvLine(cells)
+	return w.csvLine(cells)
 }
 
 // blankLines is the number of empty lines below a sheet, for patients without an appointment.
 const blankLines = 4
 
-func csvLine(cells []string) string {
+func (w *kitWriter) csvLine(cells []string) string {
 	var b strings.Builder
-	w := csv.NewWriter(&b)
-	w.UseCRLF = true
-	_ = w.Write(cells) // writing to memory cannot fail
-	w.Flush()
+	out := csv.NewWriter(&b)
+	out.Comma, out.UseCRLF = w.separator, true
+	_ = out.Write(cells) // writing to memory cannot fail
+	out.Flush()
 	return b.String()
 }
 
@@ -159,9 +161,9 @@ func (w *kitWriter) csv(x *downtime.Sheet) string {
 				r.Type, w.notes(a)
 		}
 		for j := range cells {
-			cells[j] = sheet.Guarded(cells[j])
+			cells[j] = sheet.Guarded(cells[j], w.separator)
 		}
-		b.WriteString(csvLine(cells))
+		b.WriteString(w.csvLine(cells))
 	}
 	return b.String()
 }

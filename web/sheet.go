@@ -55,7 +55,7 @@ type sheetProblemJSON struct {
 	Message string `json:"message"`
 }
 
-func sheetOf(f *sheet.File) sheetJSON {
+func sheetOf(f *sheet.File, separator rune) sheetJSON {
 	j := sheetJSON{Book: f.Count(sheet.Book), There: f.Count(sheet.There), Skipped: f.Count(sheet.Skipped),
 		Refused: f.Count(sheet.Refused),
 		Columns: f.Columns, Ignored: append([]string{}, f.Ignored...), Rows: make([]sheetRowJSON, len(f.Rows))}
@@ -68,7 +68,7 @@ func sheetOf(f *sheet.File) sheetJSON {
 			r.Patient.Name, said(r.Problems), said(r.Warnings)}
 	}
 	if j.Refused > 0 {
-		j.RefusedCSV = f.RefusedCSV()
+		j.RefusedCSV = f.RefusedCSV(separator)
 	}
 	return j
 }
@@ -80,7 +80,7 @@ func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f)})
+	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f, s.separator(c.r))})
 }
 
 // importedJSON counts the outcomes of the rows. It does not contain the rows, because the response is stored for a
@@ -129,7 +129,7 @@ func (s *Server) exportSheet(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	text, err := s.engine.Sheet.Export(c.ctx(), c.caller.actor, from, to)
+	text, err := s.engine.Sheet.Export(c.ctx(), c.caller.actor, from, to, s.separator(c.r))
 	if err != nil {
 		return err
 	}

@@ -185,12 +185,23 @@ func (s *Server) signedIn(c *call) *meJSON {
 // language returns the language tag of a page: the language in the query, else the browser's preference, else the
 // clinic's language.
 func (s *Server) language(r *http.Request) string {
+	return s.engine.Clinic.Words().Find(append(requestLanguages(r), s.engine.Clinic.Schedule().Clinic.Locale)...).Tag
+}
+
+// separator returns the character between the columns of a CSV file, as spreadsheets in the language of the request
+// expect it. A request without a language gets commas, so that programs need not know the clinic's language.
+func (s *Server) separator(r *http.Request) rune {
+	return s.engine.Clinic.Words().Find(requestLanguages(r)...).Separator(s.engine.Clinic.Schedule().Clinic.Locale)
+}
+
+// requestLanguages returns the languages that a request names: the one in the query, then the browser's preferences.
+func requestLanguages(r *http.Request) []string {
 	asked := []string{r.URL.Query().Get("lang")}
 	for item := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ := strings.Cut(item, ";")
 		asked = append(asked, strings.TrimSpace(tag))
 	}
-	return s.engine.Clinic.Words().Find(append(asked, s.engine.Clinic.Schedule().Clinic.Locale)...).Tag
+	return asked
 }
 
 // bootJSON is the data that is embedded in a page.

@@ -11,14 +11,14 @@ import (
 )
 
 // Export writes the appointments that overlap [from, to) as a CSV file that Import can read. The file is UTF-8 with
-// the byte order mark that spreadsheets expect. Times are written as instants and in the specialist's zone. The audit
-// entry does not contain the appointments.
-func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.Time) (string, error) {
+// the byte order mark that spreadsheets expect. The separator of its columns is a comma or a semicolon. Times are
+// written as instants and in the specialist's zone. The audit entry does not contain the appointments.
+func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.Time, separator rune) (string, error) {
 	s := sh.clinic.Current()
 	var b strings.Builder
 	b.WriteString("\ufeff")
 	w := csv.NewWriter(&b)
-	w.UseCRLF = true
+	w.Comma, w.UseCRLF = separator, true
 	_ = w.Write(headings[:]) // in memory, so it cannot fail
 	rows := 0
 	f := store.AppointmentFilter{From: from, To: to, Limit: 500}
@@ -49,7 +49,7 @@ func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.
 				p.Phone, p.BirthDate, p.Notes
 			cell[colAnswers] = answersCell(a.Intake.Answers)
 			for j := range cell {
-				cell[j] = Guarded(cell[j])
+				cell[j] = Guarded(cell[j], separator)
 			}
 			_ = w.Write(cell[:])
 			rows++

@@ -30,12 +30,24 @@ func TestGuardMarksEveryFormula(t *testing.T) {
 		{"Rosa;'=1", "Rosa;''=1"},
 		{"'Rosa'", "'Rosa'"},
 	} {
-		if got := Guarded(c.text); got != c.cell {
-			t.Errorf("the cell of %q is %q; want %q", c.text, got, c.cell)
+		for _, separator := range ",;" {
+			checkGuard(t, c.text, c.cell, separator)
 		}
-		if got := plain(c.cell); got != c.text {
-			t.Errorf("the text of the cell %q is read as %q; want %q", c.cell, got, c.text)
-		}
+	}
+	// a program that splits at commas, although semicolons separate the columns
+	checkGuard(t, "Rosa, =1+1", "Rosa, '=1+1", ';')
+	checkGuard(t, "Rosa,'=1", "Rosa,''=1", ';')
+	checkGuard(t, "Rosa, =1+1", "Rosa, =1+1", ',')
+	checkGuard(t, "Rosa,'=1", "Rosa,'=1", ',')
+}
+
+func checkGuard(t *testing.T, text, cell string, separator rune) {
+	t.Helper()
+	if got := Guarded(text, separator); got != cell {
+		t.Errorf("the cell of %q is %q in a file with %q; want %q", text, got, separator, cell)
+	}
+	if got := plain(cell, separator); got != text {
+		t.Errorf("the text of the cell %q is read as %q in a file with %q; want %q", cell, got, separator, text)
 	}
 }
 
@@ -48,13 +60,15 @@ func FuzzGuard(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.TrimSpace(text)
-		cell := Guarded(text)
-		if got := plain(cell); got != text {
-			t.Errorf("%q is read as %q from the cell %q", text, got, cell)
-		}
-		for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(";\t\r\n", r) }) {
-			if part = strings.TrimLeft(part, " \""); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
-				t.Errorf("the cell %q of %q starts a formula at %q", cell, text, part)
+		for separator, starts := range map[rune]string{',': ";\t\r\n", ';': ",;\t\r\n"} {
+			cell := Guarded(text, separator)
+			if got := plain(cell, separator); got != text {
+				t.Errorf("%q is read as %q from the cell %q", text, got, cell)
+			}
+			for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(starts, r) }) {
+				if part = strings.TrimLeft(part, " \""); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
+					t.Errorf("the cell %q of %q starts a formula at %q", cell, text, part)
+				}
 			}
 		}
 	})

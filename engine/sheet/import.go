@@ -132,7 +132,7 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 		Held: live}
 	for i := range f.Rows {
 		row := &f.Rows[i]
-		row.parse(s, at, now, sh.booking.Keys().Name)
+		row.parse(s, at, f.separator, now, sh.booking.Keys().Name)
 		if row.Start.IsZero() {
 			continue
 		}
@@ -246,10 +246,11 @@ func (r *Row) obstacle(sn *booking.Snapshot, t *store.AppointmentType, span *hol
 }
 
 // RefusedCSV returns a CSV file of the refused rows, with the problems in front of the original cells. The file can be
-// corrected and imported.
-func (f *File) RefusedCSV() string {
+// corrected and imported. The separator of its columns is a comma or a semicolon.
+func (f *File) RefusedCSV(separator rune) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
+	w.Comma = separator
 	_ = w.Write(append([]string{"line", "problem"}, f.header...)) // in memory, so it cannot fail
 	for i := range f.Rows {
 		r := &f.Rows[i]
@@ -260,9 +261,9 @@ func (f *File) RefusedCSV() string {
 		for j, p := range r.Problems {
 			said[j] = strings.TrimSpace(p.Column + " " + p.Message)
 		}
-		cells := []string{strconv.Itoa(r.Line), Guarded(strings.Join(said, "; "))}
+		cells := []string{strconv.Itoa(r.Line), Guarded(strings.Join(said, "; "), separator)}
 		for _, c := range r.cells {
-			cells = append(cells, Guarded(plain(c)))
+			cells = append(cells, Guarded(plain(c, f.separator), separator))
 		}
 		_ = w.Write(cells)
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // parse parses the cells of one row. It reads the schedule, but not the calendar.
-func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(string) string) {
+func (r *Row) parse(s *clinic.Schedule, at []int, separator rune, now time.Time, name func(string) string) {
 	var cell [columnCount]string
 	for i, text := range r.cells {
 		if i < len(at) && at[i] >= 0 {
-			cell[at[i]] = plain(text)
+			cell[at[i]] = plain(text, separator)
 		}
 	}
 	t := r.findType(s, cell[colType], cell[colTypeName])

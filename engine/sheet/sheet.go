@@ -92,7 +92,9 @@ type File struct {
 	Rows    []Row
 	Columns []string // the columns that are read
 	Ignored []string // unknown headings
-	header  []string
+
+	separator rune // of the columns
+	header    []string
 }
 
 // Count returns the number of rows with an outcome.
@@ -157,9 +159,9 @@ func read(text string) (*File, []int, error) {
 	case strings.TrimSpace(text) == "":
 		return nil, nil, record.Invalid("csv", "is empty; the first line must name the columns")
 	}
+	f := &File{separator: separator(text)}
 	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord, r.TrimLeadingSpace = separator(text), -1, true
-	f := &File{}
+	r.Comma, r.FieldsPerRecord, r.TrimLeadingSpace = f.separator, -1, true
 	var at []int
 	for {
 		cells, err := r.Read()

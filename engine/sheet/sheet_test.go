@@ -83,7 +83,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Errorf("second import of the file: %v, %d booked, %d already exist", err, again.Count(sheet.Book), again.Count(sheet.There))
 	}
 	// The refused rows can be corrected and imported.
-	if csv := done.RefusedCSV(); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) ||
+	if csv := done.RefusedCSV(','); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) ||
 		!strings.Contains(csv, "4,\"start overlaps line 2") {
 		t.Errorf("the refused rows:\n%s", csv)
 	}
@@ -93,16 +93,26 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	}
 }
 
-// TestSheetRoundTrips: an exported file can be imported. The same clinic recognizes its own appointments, and another
-// clinic creates the same ones.
+// TestSheetRoundTrips: an exported file can be imported, whatever separates its columns. The same clinic recognizes its
+// own appointments, and another clinic creates the same ones.
 func TestSheetRoundTrips(t *testing.T) {
 	t.Parallel()
+	for name, separator := range map[string]rune{"comma": ',', "semicolon": ';'} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testRoundTrip(t, separator)
+		})
+	}
+}
+
+func testRoundTrip(t *testing.T, separator rune) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	want := c.BookFor(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org",
-		BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1"})
-	text, err := c.Sheet.Export(ctx, "user:jo", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
-	if err != nil || !strings.Contains(text, ",'=cmd|") || !strings.Contains(text, ",'+49 30 12345,") {
+		BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1, -1, '+2"})
+	text, err := c.Sheet.Export(ctx, "user:jo", c.Start.Add(-time.Hour), c.Start.Add(time.Hour), separator)
+	sep := string(separator)
+	if err != nil || !strings.Contains(text, sep+"'=cmd|") || !strings.Contains(text, sep+"'+49 30 12345"+sep) {
 		t.Fatalf("the file: %v\n%s", err, text)
 	}
 	if f, err := c.Sheet.Plan(ctx, text); err != nil || f.Count(sheet.There) != 1 {

@@ -40,8 +40,8 @@ var folders embed.FS
 // registered lists the languages. English must be the first: it is the reference, and the language of last resort.
 var registered = []Registration{
 	{Tag: "en", Name: "English"},
-	{Tag: "de", Name: "Deutsch"},
-	{Tag: "es", Name: "Español"},
+	{Tag: "de", Name: "Deutsch", Semicolons: true},
+	{Tag: "es", Name: "Español", Semicolons: true, CommasIn: "419 BR BZ CU DO GT HN MX NI PA PE PR SV US"},
 }
 
 // Registration describes a language. Pages format numbers and dates according to its tag, or the clinic's locale if
@@ -49,6 +49,11 @@ var registered = []Registration{
 type Registration struct {
 	Tag  string // the BCP 47 tag, and the name of the folder
 	Name string // the name of the language in the language itself
+	// Semicolons is true if spreadsheets in this language expect semicolons between the columns of a CSV file. That is
+	// the case where the decimal mark is a comma. CommasIn lists the regions, separated by spaces, where spreadsheets
+	// expect commas nevertheless.
+	Semicolons bool
+	CommasIn   string
 }
 
 // Language contains the texts of one language. It is immutable.
@@ -139,6 +144,17 @@ func (c *Catalog) Find(tags ...string) *Language {
 		}
 	}
 	return c.languages[0]
+}
+
+// Separator returns the character that spreadsheets in this language expect between the columns of a CSV file. The
+// region is that of the locale, if the locale is in this language.
+func (l *Language) Separator(locale string) rune {
+	base, region, _ := strings.Cut(locale, "-")
+	if !l.Semicolons || (base == l.Tag && region != "" &&
+		slices.Contains(strings.Fields(l.CommasIn), strings.ToUpper(region))) {
+		return ','
+	}
+	return ';'
 }
 
 // Text returns the text with a key, such as mail.subject.reminder, or an empty string if there is none.

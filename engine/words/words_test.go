@@ -127,3 +127,17 @@ func TestFillReplacesInOnePass(t *testing.T) {
 		}
 	}
 }
+
+// TestSeparatorFollowsRegion: spreadsheets expect semicolons where the comma is the decimal mark, and in Switzerland.
+func TestSeparatorFollowsRegion(t *testing.T) {
+	for _, c := range []struct{ tag, locale, want string }{
+		{"en", "", ","}, {"en", "en-GB", ","}, {"en", "de", ","},
+		{"de", "", ";"}, {"de", "de-AT", ";"}, {"de", "de-CH", ";"}, {"de", "es-MX", ";"},
+		{"es", "", ";"}, {"es", "es", ";"}, {"es", "es-AR", ";"}, {"es", "es-MX", ","}, {"es", "es-mx", ","},
+		{"es", "es-419", ","},
+	} {
+		if got := string(Embedded().Find(c.tag).Separator(c.locale)); got != c.want {
+			t.Errorf("%s in %q: got %q, want %q", c.tag, c.locale, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast/store"
@@ -59,4 +60,20 @@ func TestReportsWriteNumbersOfLanguage(t *testing.T) {
 	p.until(`[...document.querySelectorAll('.bars text')].some(x => x.textContent === '0,5')`)
 	p.until(`[...document.querySelectorAll('.office table, .office .bars')]
 		.every(x => !/\d\.\d(?!\d\d)/.test(x.textContent))`)
+	p.run(`{
+		const keep = URL.createObjectURL
+		URL.createObjectURL = blob => { blob.text().then(text => { window.table = text }); return keep.call(URL, blob) }
+		HTMLAnchorElement.prototype.click = function () {}
+		const real = window.fetch
+		window.fetch = (to, o) => !String(to).includes('by=month') ? real(to, o) : real(to, o).then(x => x.json())
+			.then(x => Response.json({ ...x, periods: x.periods.map(p => ({ ...p, leadHours: 36 })) }))
+	}`)
+	p.set("#by", "month")
+	p.until(`[...document.querySelectorAll('.numbers td')].some(x => x.textContent === '1,5')`)
+	p.press("Als CSV speichern")
+	p.until(`window.table`)
+	if table := ask[string](p, `window.table`); !strings.Contains(table, `;"1,5";`) ||
+		!strings.HasPrefix(table, `"from";"to";`) {
+		t.Errorf("the German file is %s", table)
+	}
 }

@@ -6,10 +6,11 @@ import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
-import { list, t } from '../lib/i18n.js'
+import { lang, list, t } from '../lib/i18n.js'
 import { addDays, dateOf, dated } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
+import { separator } from './csv.js'
 import { specialistName, typeName } from './words.js'
 import { Office, State, Trouble, useSend } from './office.js'
 
@@ -311,7 +312,7 @@ function Appointments({ desk }) {
     [file, setFile] = useState(null),
     [done, setDone] = useState(null),
     sending = useSend(desk)
-  const plan = csv => post('/v1/import/appointments-plan', { csv }, { tries: 2, ...slow })
+  const plan = csv => post('/v1/import/appointments-plan?lang=' + lang, { csv }, { tries: 2, ...slow })
   const read = async chosen => {
     setFile(null)
     setDone(null)
@@ -357,7 +358,11 @@ function Appointments({ desk }) {
         ${
           good &&
           html`
-            <a class="btn" download href=${`/v1/export/appointments?from=${range.from}&to=${addDays(range.to, 1)}`}>
+            <a
+              class="btn"
+              download
+              href=${`/v1/export/appointments?from=${range.from}&to=${addDays(range.to, 1)}&lang=${lang}`}
+            >
               <${Icon} name="down" />
               ${t('data.sheet.out')}
             </a>
@@ -477,7 +482,7 @@ function example(s, today) {
       ['name', 'birthDate', 'phone', 'email', 'appointmentType', 'specialist', 'date', 'time', 'notes'],
       ['Lena Vogt', '1991-12-01', '030 1112233', 'lena@example.org', type, who, addDays(today, 7), '09:00', ''],
     ]
-      .map(row => row.map(cell).join(','))
+      .map(row => row.map(cell).join(separator))
       .join('\r\n') + '\r\n'
   )
 }
