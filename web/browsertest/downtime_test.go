@@ -55,6 +55,29 @@ func (p *tab) openPlan(secret string) {
 // restart starts the server again on the same database.
 func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 
+// TestDowntimePlanHasLanguageOfDesk: the stored plan has the language that the desk chose, not the browser's.
+func TestDowntimePlanHasLanguageOfDesk(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.takePlan()
+	const sealed = kept + `.then(all => new Uint8Array(all[0].plan.sealed).slice(0, 64).join())`
+	before := ask[string](p, sealed)
+	p.open("/staff?lang=de#plan")
+	p.press("Plan jetzt aktualisieren")
+	p.until(sealed + `.then(now => now !== ` + quoted(before) + `)`)
+	h.stop()
+	p.open("/staff?lang=de")
+	p.there("#plan-password")
+	p.says("Der Server ist nicht erreichbar.")
+	p.fill("#plan-password", password)
+	p.key(kb.Enter)
+	p.there(".plan-sheet")
+	p.set("#plan-specialist", "ada")
+	p.until(`/08:00–\d\d:\d\d\s*frei/.test(document.querySelector('.plan-sheets').innerText)`)
+	h.restart()
+}
+
 // TestDowntimePlanOpensOffline: while the server is unreachable, the desk's address offers the last plan. The plan
 // opens only with the sign-in password, and is stored only in encrypted form. A changed plan is refused, and the next
 // plan replaces it.

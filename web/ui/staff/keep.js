@@ -2,6 +2,7 @@
 // the service worker that serves the plan's page while the server is unreachable. lib/vault.js defines the stored data
 // and its encryption.
 import { get } from '../lib/api.js'
+import { lang } from '../lib/i18n.js'
 import { dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { canKeep, forget, note, recordOf, records, remember, seal, tidy } from '../lib/vault.js'
@@ -42,7 +43,7 @@ export async function take(desk) {
   const { user } = desk.store.get().me
   await remembering
   if (!canKeep() || !(await recordOf(user.id))) return desk.patch({ plan: { kept: false } })
-  const { kit } = await get('/v1/downtime-kit')
+  const { kit } = await get('/v1/downtime-kit', { lang })
   await seal(user.id, kit)
   await lasts(await get('/v1/auth/me'))
   await tidy(dateOf(serverNow()))
