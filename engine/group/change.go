@@ -412,6 +412,9 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	s := v.clinic.Current()
 	rule := rules{ignoreHours: r.IgnoreHours, patient: r.CutOff}
 	w, err := slotOfAny(s, rule.moves(list))
+	if errors.Is(err, record.ErrNoAppointmentType) { // a type was archived after the visit was booked
+		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
 	if err != nil {
 		return nil, err
 	}

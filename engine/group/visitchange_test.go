@@ -19,6 +19,26 @@ import (
 	"holdfast/store"
 )
 
+// TestVisitOfArchivedTypeStays: a visit cannot be moved after one of its types was archived. The error is that of a
+// single appointment, not that the visit is unknown.
+func TestVisitOfArchivedTypeStays(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	list := c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery"))
+	if err := c.Clinic.ArchiveAppointmentType(t.Context(), enginetest.Jo, "surgery"); err != nil {
+		t.Fatal(err)
+	}
+	which := group.Which{ID: list[0].ID, Actor: enginetest.Jo}
+	_, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: which, SlotStart: c.Start.Add(5 * time.Hour)})
+	var reason *availability.NotBookableError
+	if !errors.As(err, &reason) || reason.Reason != availability.ReasonInactive {
+		t.Errorf("moved: got %v, want the reason %s", err, availability.ReasonInactive)
+	}
+	if there := c.Confirmed(); len(there) != 2 || !there[0].SlotStart.Equal(list[0].SlotStart) {
+		t.Errorf("the appointments are %+v", there)
+	}
+}
+
 func TestVisitMovesAsOne(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 2})
