@@ -2,6 +2,8 @@ package words
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -138,6 +140,22 @@ func TestSeparatorFollowsRegion(t *testing.T) {
 	} {
 		if got := string(Embedded().Find(c.tag).Separator(c.locale)); got != c.want {
 			t.Errorf("%s in %q: got %q, want %q", c.tag, c.locale, got, c.want)
+		}
+	}
+}
+
+// TestSpanishDatesHaveArticle: in a Spanish sentence, a date after hasta, desde or antes de has its article.
+func TestSpanishDatesHaveArticle(t *testing.T) {
+	pages, err := LoadPages(os.DirFS("."), registered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`\b(hasta|desde|antes de) [*]*\{(until|when)\}`)
+	for _, f := range pages[slices.IndexFunc(registered, func(r Registration) bool { return r.Tag == "es" })] {
+		for _, text := range f.Texts {
+			if bare.MatchString(text.Text) {
+				t.Errorf("%s: %q is %q", f.Name, text.Key, text.Text)
+			}
 		}
 	}
 }
