@@ -28,6 +28,7 @@ type DeliveryWriter interface {
 	// PutDelivery inserts or replaces by operation id. An empty Notice leaves the stored one unchanged.
 	PutDelivery(ctx context.Context, d Delivery) error
 	// ForgetDeliveries removes up to limit deliveries whose operation was created before the instant (the
-	// operation's id contains its time), and which have not changed since the instant. It returns how many.
+	// operation's id contains its time), and which have not changed since the instant. It keeps those that are still
+	// queued, such as the message about a recall in three years. It returns how many.
 	ForgetDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -59,7 +59,10 @@ func testRetention(t *testing.T, h Harness) {
 			put: func(tx store.Tx, n int) error {
 				d := store.Delivery{OperationID: fmt.Sprintf("op-%d-aaaaaa", hour(n).UnixMilli()), AppointmentID: "a1",
 					Channel: "email", State: "delivered", UpdatedAt: hour(n)}
-				if n%2 == 1 {
+				switch n {
+				case 1:
+					d.State = "queued" // due later
+				case 3, 5:
 					d.UpdatedAt = hour(9) // retried in the meantime
 				}
 				return tx.PutDelivery(ctx, d)
