@@ -215,7 +215,9 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 			return err
 		}
 	}
+	var ids []string
 	for _, p := range r.specialists {
+		ids = append(ids, p.ID)
 		if err := tx.PutSpecialist(ctx, p); err != nil {
 			return err
 		}
@@ -234,6 +236,9 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 		if err := tx.PutOverride(ctx, o); err != nil {
 			return err
 		}
+	}
+	if err := leaveRemovedPlaces(ctx, tx, ids...); err != nil {
+		return err
 	}
 	for _, b := range r.blocks {
 		if err := tx.PutBlock(ctx, b); err != nil {

@@ -193,6 +193,49 @@ func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	}
 }
 
+// leaveRemovedPlaces clears the places of specialists' hours that were removed while the specialists were archived.
+// Hours at an unknown place would make every later change to the settings fail.
+func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...string) error {
+	s, err := StoredSchedule(ctx, tx)
+	if err != nil {
+		return err
+	}
+	settings, err := readSettings(s.Clinic.Settings)
+	if err != nil {
+		return err
+	}
+	clearPlace := func(w *store.Window) (isCleared bool) {
+		isCleared = w.Place != "" && !slices.ContainsFunc(settings.Places, func(p Place) bool { return p.ID == w.Place })
+		if isCleared {
+			w.Place = ""
+		}
+		return isCleared
+	}
+	for _, id := range specialistIDs {
+		changed, hours := false, s.WeeklyHours[id]
+		for i := range hours {
+			changed = clearPlace(&hours[i].Window) || changed
+		}
+		if changed {
+			if err := tx.PutWeeklyHours(ctx, id, hours); err != nil {
+				return err
+			}
+		}
+		for _, o := range s.Overrides[id] {
+			changed := false
+			for i := range o.Hours {
+				changed = clearPlace(&o.Hours[i]) || changed
+			}
+			if changed {
+				if err := tx.PutOverride(ctx, o); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // usedPlaces returns the places that the hours name. The value for each place is the id of the first specialist with
 // hours there. Weekly hours are searched before overrides.
 func usedPlaces(s *store.Schedule) map[string]string {

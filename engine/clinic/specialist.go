@@ -92,8 +92,16 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 		if before != nil {
 			c.before = specialistEntry(before)
 		}
-		if err := tx.PutSpecialist(ctx, p); err != nil || p.Active {
+		if err := tx.PutSpecialist(ctx, p); err != nil {
 			return err
+		}
+		if before == nil {
+			if err := leaveRemovedPlaces(ctx, tx, p.ID); err != nil {
+				return err
+			}
+		}
+		if p.Active {
+			return nil
 		}
 		return endSignInsOf(ctx, tx, p.ID)
 	})
