@@ -204,12 +204,12 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...strin
 	if err != nil {
 		return err
 	}
-	clearPlace := func(w *store.Window) (isCleared bool) {
-		isCleared = w.Place != "" && !slices.ContainsFunc(settings.Places, func(p Place) bool { return p.ID == w.Place })
-		if isCleared {
-			w.Place = ""
+	clearPlace := func(w *store.Window) bool {
+		if slices.ContainsFunc(settings.Places, func(p Place) bool { return p.ID == w.Place }) || w.Place == "" {
+			return false
 		}
-		return isCleared
+		w.Place = ""
+		return true
 	}
 	for _, id := range specialistIDs {
 		changed, hours := false, s.WeeklyHours[id]

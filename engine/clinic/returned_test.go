@@ -42,7 +42,8 @@ func TestReturnedSpecialistLeavesRemovedPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	places("new")
-	if _, err := c.Clinic.CreateSpecialist(ctx, jo, store.Specialist{ID: "ben", Name: "Dr ben", Active: true}); err != nil {
+	back := store.Specialist{ID: "ben", Name: "Dr ben", Active: true}
+	if _, err := c.Clinic.CreateSpecialist(ctx, jo, back); err != nil {
 		t.Fatal(err)
 	}
 	s := c.Clinic.Current()
