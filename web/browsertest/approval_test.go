@@ -90,6 +90,11 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	desk.says("Proposed, waiting for the patient.")
 	desk.accessible("a proposed time at the desk")
 	desk.shot("propose-list")
+	desk.open("/staff?lang=en#day/" + h.date)
+	desk.board()
+	desk.until(`document.querySelector('.ghosted')?.innerText.includes('Request: waits for the patient’s confirmation')`)
+	desk.open("/staff?lang=en#requests")
+	desk.says("Proposed, waiting for the patient.")
 
 	mail := h.tab(t)
 	mail.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,

@@ -58,7 +58,7 @@ const holdOf = (e, now) => ({
 // and '' if a patient is booking it at this moment. The server's events about holds do not name requests.
 const waitsFor = (requests, h) => {
   const r = requests.find(x => x.specialistId === h.specialistId && ms(x.slotStartDate) === h.start)
-  return r ? (r.byMail ? 'patient' : 'desk') : ''
+  return r ? (r.byMail || r.wantedStartDate ? 'patient' : 'desk') : ''
 }
 const marked = (s, h) => ({ ...h, waits: waitsFor(s.requests, h) })
 // taking returns the time during which an appointment uses a room or a device, for the column of that resource.
