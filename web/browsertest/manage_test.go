@@ -103,6 +103,10 @@ func TestManagePageRefusesLateChange(t *testing.T) {
 	p := h.tab(t)
 	p.open(link)
 	p.says("This appointment can no longer be changed online. Please call 030 1234567.")
+	p.there("#link")
+	if body := p.text("body"); strings.Contains(body, "You need it to change or cancel") {
+		t.Errorf("a link that changes nothing is to be saved for changes: %s", body)
+	}
 	if n := p.count(".btn.danger"); n != 0 {
 		t.Error("the button is still there after the cut-off")
 	}

@@ -274,8 +274,7 @@ function Overview({
         ${
           !over &&
           html`
-            <p class="muted">${t('booked.keep')}</p>
-            <${CopyLink} url=${url} />
+            <${CopyLink} url=${url} changes=${!late} />
           `
         }
       `

@@ -1,10 +1,11 @@
-// CopyLink shows the link of an appointment, to select or copy.
+// CopyLink shows the link of an appointment, to select or copy, and, if it still changes the appointment, the advice to
+// save it.
 import { html, useRef, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
 import { say } from '../lib/say.js'
 
-export function CopyLink({ url }) {
+export function CopyLink({ url, changes }) {
   const [done, setDone] = useState(false)
   const box = useRef()
   const full = new URL(url, location.href).href
@@ -20,6 +21,12 @@ export function CopyLink({ url }) {
     }
   }
   return html`
+    ${
+      changes &&
+      html`
+        <p class="muted">${t('booked.keep')}</p>
+      `
+    }
     <div class="copy field">
       <label for="link">${t('manage.link')}</label>
       <p class="hint" id="link-hint">${t('manage.link.hint')}</p>
