@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,5 +141,41 @@ func eraseDuringCopy(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(q.db.Path()); bytes.Contains(b, []byte("canary")) {
 		t.Error("the canary is still in the file")
+	}
+}
+
+// TestOpenEndsInterruptedErase: a crash while the free pages are overwritten leaves a bucket of filler. The next start
+// deletes it and keeps the operations.
+func TestOpenEndsInterruptedErase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	open := func() *Queue {
+		t.Helper()
+		q, err := Open(t.Context(), Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	q := open()
+	if err := q.Add(t.Context(), email("op-1")); err != nil {
+		t.Fatal(err)
+	}
+	err := q.db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte(fillTable))
+		return err
+	})
+	if err := errors.Join(err, q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	q = open()
+	defer q.Close()
+	err = q.db.View(func(tx *bbolt.Tx) error {
+		if tx.Bucket([]byte(fillTable)) != nil {
+			t.Error("the filler of the interrupted erase is still there")
+		}
+		return nil
+	})
+	if _, found := q.Operation(t.Context(), "op-1"); err != nil || found != nil || q.rebuilt {
+		t.Errorf("the operation: %v, %v; the queue counts as new: %t", found, err, q.rebuilt)
 	}
 }
