@@ -130,6 +130,15 @@ func (c *conn) close() {
 	_ = c.pg.Close(ctx)
 }
 
+// leave releases the connection's advisory locks and closes it. The server releases them at close too, but only once it
+// notices that the connection is closed.
+func (c *conn) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.script(ctx, `SELECT pg_advisory_unlock_all()`) // fails if the server is unreachable, which then releases them
+	c.close()
+}
+
 // bind converts Go values for the wire protocol: bytes unchanged, everything else as text. An instant becomes its
 // Unix milliseconds, truncated.
 func bind(args []any) (values [][]byte, formats []int16, err error) {

@@ -141,11 +141,12 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	return false, err
 }
 
-// follow receives the changes of other nodes until ctx ends, first on the given connection.
+// follow receives the changes of other nodes until ctx ends, first on the given connection. When it returns, other nodes
+// no longer see this one.
 func (s *Store) follow(ctx context.Context, c *conn) {
 	defer func() {
 		if c != nil { // ctx had ended before the first use of c; c holds aloneLock
-			c.close()
+			c.leave()
 		}
 	}()
 	for failing := false; ctx.Err() == nil; {
@@ -157,6 +158,9 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 			if err = s.feed.confirm(ctx, c); err == nil {
 				failing = false
 				err = s.listen(ctx, c)
+			}
+			if ctx.Err() != nil {
+				return
 			}
 			c.close()
 		}

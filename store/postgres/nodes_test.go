@@ -44,15 +44,25 @@ func TestNodesReportOthers(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The server needs some time to notice that a connection has been closed.
-	for began, others := time.Now(), true; others && time.Since(began) < patience; {
-		others, _, _ = second.Nodes(t.Context())
-	}
 	if known, others := agree(second, "two", nil); known != "one" || others {
 		t.Errorf("alone: got %q, %v", known, others)
 	}
 	want("when the first has gone", second, false, false)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestClosedNodeIsGone: once Close has returned, other nodes no longer see the node.
+func TestClosedNodeIsGone(t *testing.T) {
+	o := Options{URL: migrated(t), Live: "postgres"}
+	stays := mustOpen(t, o)
+	for n := range 20 {
+		if err := mustOpen(t, o).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if others, _, err := stays.Nodes(t.Context()); err != nil || others {
+			t.Fatalf("after closing node %d: others are running: %t, %v", n, others, err)
+		}
 	}
 }
