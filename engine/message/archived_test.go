@@ -52,7 +52,7 @@ func TestArchivedEntriesKeepNames(t *testing.T) {
 				t.Errorf("%s about %s with %s is\n%s", of, what, who, event)
 			}
 		}
-		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
+		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour), ',')
 		if err != nil || !strings.Contains(csv, ","+what+",") || !strings.Contains(csv, ","+who+",") {
 			t.Errorf("the calendar file of an archived type and specialist: %v\n%s", err, csv)
 		}
