@@ -81,6 +81,7 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	r := h.requests()[0]
 	desk := h.desk(t, store.RoleReception)
 	desk.open("/staff?lang=en#requests")
+	desk.there(`a[href="#requests"] .flag`)
 	desk.press("Propose another time: Lena Vogt")
 	desk.there("dialog .nextfree .btn")
 	desk.accessible("the dialog of a proposal")
@@ -88,6 +89,7 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	desk.set("#when-time", "10:15")
 	desk.click("dialog [type=submit]:not([aria-disabled])")
 	desk.says("Proposed, waiting for the patient.")
+	desk.until(`!document.querySelector('a[href="#requests"] .flag')`) // it waits for the patient now
 	desk.accessible("a proposed time at the desk")
 	desk.shot("propose-list")
 	desk.open("/staff?lang=en#day/" + h.date)
