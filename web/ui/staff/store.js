@@ -8,7 +8,7 @@
 //   holds   {ada: {holdId: hold}}: live holds, without names
 //   changed {appointmentId: {at, version}}: the recent changes of this page; same clock as loaded
 //   stale   dates to load again because the stream sent a change; '*' for all. staleHours: the same for calendars
-//   requests  the bookings that wait for the desk or the patient; asked: the number that wait for the desk
+//   requests  the bookings that wait for the desk or the patient; asked: the number that the desk can confirm
 //   news    recent online bookings, moves and cancellations, newest first; staleNews: there are more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
@@ -54,13 +54,11 @@ const holdOf = (e, now) => ({
   seen: now,
   own: Boolean(e.isOwnHold),
 })
-// decides returns the person whose decision a request waits for.
-const decides = r => (r.byMail || r.wantedStartDate ? 'patient' : 'desk')
 // waitsFor returns the person whose decision a held time waits for: 'desk' or 'patient' if the time belongs to a request,
 // and '' if a patient is booking it at this moment. The server's events about holds do not name requests.
 const waitsFor = (requests, h) => {
   const r = requests.find(x => x.specialistId === h.specialistId && ms(x.slotStartDate) === h.start)
-  return r ? decides(r) : ''
+  return r ? (r.byMail || r.wantedStartDate ? 'patient' : 'desk') : ''
 }
 const marked = (s, h) => ({ ...h, waits: waitsFor(s.requests, h) })
 // taking returns the time during which an appointment uses a room or a device, for the column of that resource.
@@ -263,7 +261,7 @@ export function reduce(s, e) {
       const holds = all
         .filter(h => h.waits !== waitsFor(requests, h))
         .reduce((held, h) => withHold(held, { ...h, waits: waitsFor(requests, h) }), s.holds)
-      return { ...s, requests, holds, asked: requests.filter(r => decides(r) === 'desk').length }
+      return { ...s, requests, holds, asked: requests.filter(r => !r.wantedStartDate).length }
     }
     case 'loading news':
       return { ...s, staleNews: false }
