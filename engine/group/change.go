@@ -411,10 +411,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	}
 	s := v.clinic.Current()
 	rule := rules{ignoreHours: r.IgnoreHours, patient: r.CutOff}
-	w, err := slotOfAny(s, rule.moves(list))
-	if errors.Is(err, record.ErrNoAppointmentType) { // a type was archived after the visit was booked
-		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
-	}
+	w, err := slotToMove(s, list, &rule)
 	if err != nil {
 		return nil, err
 	}

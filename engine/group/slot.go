@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,6 +37,18 @@ func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
 		return nil, record.Invalid("people", "a visit has 2 to %d people", MaxPeople)
 	}
 	return slotOfAny(s, ids)
+}
+
+// slotToMove returns the slot of members that are being moved, and adds them to rule. A type can be archived after they
+// were booked.
+//
+// Errors: *ValidationError, *NotBookableError.
+func slotToMove(s *clinic.Schedule, list []store.Appointment, rule *rules) (*slot, error) {
+	w, err := slotOfAny(s, rule.moves(list))
+	if errors.Is(err, record.ErrNoAppointmentType) {
+		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
+	return w, err
 }
 
 // slotOfAny is like slotOf, but also accepts a single type: only one person of a visit may be left.

@@ -95,14 +95,13 @@ func (v *Visit) slotToHold(ctx context.Context, s *clinic.Schedule, r *HoldReque
 		return nil, err
 	}
 	rule.patient = true
-	ids := rule.moves(list)
-	if len(ids) == 0 {
+	if len(list) == 0 {
 		return nil, record.ErrNotConfirmed
 	}
-	if !slices.Equal(ids[:1], r.AppointmentTypeIDs) {
+	if !slices.Equal([]string{list[0].AppointmentTypeID}, r.AppointmentTypeIDs) {
 		return nil, record.Invalid("appointmentTypeId", "must be the type of the first person in the visit")
 	}
-	return slotOfAny(s, ids)
+	return slotToMove(s, list, rule)
 }
 
 // withinLimit returns the specialists in ids with whom the client may hold the slot.

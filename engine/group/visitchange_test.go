@@ -34,6 +34,11 @@ func TestVisitOfArchivedTypeStays(t *testing.T) {
 	if !errors.As(err, &reason) || reason.Reason != availability.ReasonInactive {
 		t.Errorf("moved: got %v, want the reason %s", err, availability.ReasonInactive)
 	}
+	_, err = c.Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{"checkup"},
+		SlotStart: c.Start.Add(5 * time.Hour), Client: enginetest.Client(1), Moving: &list[0]})
+	if reason = nil; !errors.As(err, &reason) || reason.Reason != availability.ReasonInactive {
+		t.Errorf("held: got %v, want the reason %s", err, availability.ReasonInactive)
+	}
 	if there := c.Confirmed(); len(there) != 2 || !there[0].SlotStart.Equal(list[0].SlotStart) {
 		t.Errorf("the appointments are %+v", there)
 	}
