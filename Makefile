@@ -1,7 +1,7 @@
 # make quick         go vet and the short tests of what has changed, in under a minute: no server, no browser, no race detector
 # make test          the whole suite, with the race detector, Chromium, PostgreSQL and Redis; .ci/run adds Firefox and the long tests
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
-# make test-slow     the browser tests with slow pages and late answers, to find tests that depend on the machine's speed
+# make test-slow     the browser tests with slow pages and late answers: finds tests that depend on the machine's speed
 # make lint          the checks that would otherwise be left to a review; make types runs only those of the pages' JavaScript
 # make format        formats the pages' JavaScript with Prettier, if the built pages stay the same; make lint checks it
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each benchmark once, to keep them all working

@@ -252,7 +252,7 @@ type bookIn struct {
 	BirthDate    string `json:"birthDate,omitempty" jsonschema:"as 1980-03-31"`
 	Phone        string `json:"phone,omitempty"`
 	Email        string `json:"email,omitempty"`
-	ChildName    string `json:"childName,omitempty" jsonschema:"if the appointment is for a child of the patient; in the message, say this name in place of {childName}"`
+	ChildName    string `json:"childName,omitempty" jsonschema:"for a child: its name, to say in place of {childName}"`
 	Note         string `json:"note,omitempty"`
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }

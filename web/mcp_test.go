@@ -202,8 +202,9 @@ func TestMCPDescribesArguments(t *testing.T) {
 		t.Errorf("the enumeration of appointmentTypeId is %v, want the four active types", got)
 	}
 	// The message of a booking for a child contains this placeholder, in every language.
-	if got := schemas["book"]["childName"].(map[string]any); !strings.Contains(got["description"].(string), "{childName}") {
-		t.Errorf("childName: %v, want what to do with {childName} in the message", got)
+	child, _ := schemas["book"]["childName"].(map[string]any)
+	if said, _ := child["description"].(string); !strings.Contains(said, "{childName}") {
+		t.Errorf("childName: %v, want what to do with {childName} in the message", child)
 	}
 	if got := find["days"].(map[string]any); got["minimum"] != 1.0 || got["maximum"] != 31.0 {
 		t.Errorf("days: %v, want 1 to 31", got)

@@ -43,13 +43,14 @@ func TestAppointmentsSpreadsheet(t *testing.T) {
 	h.do("POST", "/v1/import/appointments", map[string]any{"csv": "x"}, asAdmin).problem(422, "validation_failed")
 }
 
-// TestSpreadsheetHasSeparatorOfLanguage: spreadsheets open the exported files in columns, in the language of the request
-// and the clinic's country. A request without a language gets commas. The import reads every file.
+// TestSpreadsheetHasSeparatorOfLanguage: spreadsheets open the exported files in columns, in the language of the
+// request and the clinic's country. A request without a language gets commas. The import reads every file.
 func TestSpreadsheetHasSeparatorOfLanguage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
-		"slotStartDate": h.at(0), "patient": map[string]any{"name": "Lena Vogt", "phone": "+49 30 77"}}, asAdmin).want(201)
+		"slotStartDate": h.at(0), "patient": map[string]any{"name": "Lena Vogt", "phone": "+49 30 77"}},
+		asAdmin).want(201)
 	day := h.at(0)[:10]
 	for _, c := range []struct{ locale, query, prefers, separator string }{
 		{"de", "", "", ","},

@@ -269,7 +269,8 @@ func TestAcceptanceOrExpiryWins(t *testing.T) {
 }
 
 // TestNoReminderOfDisplacedTime: a patient whose appointment cannot take place gets no reminder of it, unless the
-// specialist comes back. If the specialist is archived instead, the absence remains, and the patient is on the call list.
+// specialist comes back. If the specialist is archived instead, the absence remains, and the patient is on the call
+// list.
 func TestNoReminderOfDisplacedTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for days of virtual time")

@@ -93,7 +93,8 @@ func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	case kind == store.Email && ms.transport.Mailer != nil:
 		return outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: ms.isOnTheDay, Missed: missed}
 	case kind == store.SMS && ms.transport.Texter != nil:
-		return outbound.Delivery{Attempt: ms.deliverSMS, OnTheDay: ms.isOnTheDay, Missed: missed, Forgotten: forgottenSMS}
+		return outbound.Delivery{Attempt: ms.deliverSMS, OnTheDay: ms.isOnTheDay, Missed: missed,
+			Forgotten: forgottenSMS}
 	case kind == store.Webhook && ms.transport.Hooks != nil:
 		return outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}
 	}

@@ -103,8 +103,8 @@ type Delivery struct {
 	// TooLate is the user-facing reason why an operation ends at its deadline. If it is empty, the operation's last
 	// error is used.
 	TooLate string
-	// Missed is the user-facing reason why op, whose deadline passed before an attempt failed, is no longer needed. If it
-	// is empty, or Missed is nil, op fails.
+	// Missed is the user-facing reason why op, whose deadline passed before an attempt failed, is no longer needed. If
+	// it is empty, or Missed is nil, op fails.
 	Missed func(op *store.Operation) string
 	// Interrupted changes an operation whose attempt was cut short by the end of its process, and which is due now. Nil
 	// means no change.

@@ -7,8 +7,8 @@ import (
 
 // A spreadsheet evaluates a cell that begins with one of these signs, including the full-width forms. A program that
 // splits columns at semicolons or tabs starts a new cell there, even inside one of these cells. If semicolons separate
-// the columns, a program that splits at commas does the same. A line break also starts a new cell if the program ignores
-// quotes. Spaces and quotes before the sign do not prevent this.
+// the columns, a program that splits at commas does the same. A line break also starts a new cell if the program
+// ignores quotes. Spaces and quotes before the sign do not prevent this.
 //
 // The guard is one apostrophe before the sign. Existing apostrophes are matched too, so that removing one restores the
 // text.

@@ -65,8 +65,10 @@ func FuzzGuard(f *testing.F) {
 			if got := plain(cell, separator); got != text {
 				t.Errorf("%q is read as %q from the cell %q", text, got, cell)
 			}
-			for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(starts, r) }) {
-				if part = strings.TrimLeft(part, " \""); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
+			isStart := func(r rune) bool { return strings.ContainsRune(starts, r) }
+			for _, part := range strings.FieldsFunc(cell, isStart) {
+				part = strings.TrimLeft(part, " \"")
+				if part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
 					t.Errorf("the cell %q of %q starts a formula at %q", cell, text, part)
 				}
 			}

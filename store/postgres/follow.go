@@ -141,8 +141,8 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	return false, err
 }
 
-// follow receives the changes of other nodes until ctx ends, first on the given connection. When it returns, other nodes
-// no longer see this one.
+// follow receives the changes of other nodes until ctx ends, first on the given connection. When it returns, other
+// nodes no longer see this one.
 func (s *Store) follow(ctx context.Context, c *conn) {
 	defer func() {
 		if c != nil { // ctx had ended before the first use of c; c holds aloneLock

@@ -33,5 +33,6 @@ func (t *Tx) PutDelivery(_ context.Context, d store.Delivery) error {
 func (t *Tx) ForgetDeliveries(_ context.Context, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM deliveries WHERE operation_id IN (
 		SELECT operation_id FROM deliveries WHERE operation_id >= 'op-' AND operation_id < ? AND updated_at < ?
-			AND state <> 'queued' ORDER BY operation_id LIMIT +?)`, fmt.Sprintf("op-%d", before.UnixMilli()), before, limit)
+			AND state <> 'queued' ORDER BY operation_id LIMIT +?)`,
+		fmt.Sprintf("op-%d", before.UnixMilli()), before, limit)
 }

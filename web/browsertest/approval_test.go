@@ -94,7 +94,8 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	desk.shot("propose-list")
 	desk.open("/staff?lang=en#day/" + h.date)
 	desk.board()
-	desk.until(`document.querySelector('.ghosted')?.innerText.includes('Request: waits for the patient’s confirmation')`)
+	desk.until(`document.querySelector('.ghosted')?.innerText.
+		includes('Request: waits for the patient’s confirmation')`)
 	desk.open("/staff?lang=en#requests")
 	desk.says("Proposed, waiting for the patient.")
 

@@ -15,26 +15,27 @@ func TestOwnFrameKeepsItsPlace(t *testing.T) {
 		s := newStreams(t, Options{})
 		own := s.listen("checkup", ownClient, 0)
 		own.upTo("connected")
+		isOwn := []bool{false, false, true, false, true, true, false} // by slot
 		var want []string
-		for slot, by := range []bool{false, false, true, false, true, true, false} {
+		for slot := range isOwn {
 			client := otherClient
-			if by {
+			if isOwn[slot] {
 				client = ownClient
 			}
 			want = append(want, s.claim("checkup", "ada", slot, client).ID)
 			synctest.Wait() // from the first hold on, the writes wait for the reader
 		}
 		for slot, id := range want {
-			isOwn := slot == 2 || slot == 4 || slot == 5
-			if f := own.upTo("hold"); f.HoldID != id || f.IsOwnHold != isOwn || (f.ClientID != "") != isOwn {
-				t.Errorf("frame %d is %s, want hold %s, own: %t", slot, f.text, id, isOwn)
+			if f := own.upTo("hold"); f.HoldID != id || f.IsOwnHold != isOwn[slot] ||
+				(f.ClientID != "") != isOwn[slot] {
+				t.Errorf("frame %d is %s, want hold %s, own: %t", slot, f.text, id, isOwn[slot])
 			}
 		}
 		again := s.listen("checkup", ownClient, 0)
 		for slot, id := range want {
-			isOwn := slot == 2 || slot == 4 || slot == 5
-			if f := again.upTo("hold"); f.HoldID != id || f.IsOwnHold != isOwn || (f.ClientID != "") != isOwn {
-				t.Errorf("frame %d of the snapshot is %s, want hold %s, own: %t", slot, f.text, id, isOwn)
+			if f := again.upTo("hold"); f.HoldID != id || f.IsOwnHold != isOwn[slot] ||
+				(f.ClientID != "") != isOwn[slot] {
+				t.Errorf("frame %d of the snapshot is %s, want hold %s, own: %t", slot, f.text, id, isOwn[slot])
 			}
 		}
 	})
@@ -56,7 +57,7 @@ func TestHubForgetsEndedStreams(t *testing.T) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if n := len(h.all) + len(h.guarded) + len(h.byOwner) + len(h.byAddress) + len(h.topics) + h.admitted; n != 0 {
-			t.Errorf("after the last stream, the hub has %d streams, %d guarded, %d owners, %d addresses, %d topics, %d admitted",
+			t.Errorf("the hub keeps %d streams, %d guarded, %d owners, %d addresses, %d topics, %d admitted",
 				len(h.all), len(h.guarded), len(h.byOwner), len(h.byAddress), len(h.topics), h.admitted)
 		}
 	})

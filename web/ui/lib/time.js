@@ -38,8 +38,8 @@ const formatter = (style, tz) => {
   return made.get(key)
 }
 
-// The styles that add the year to a date that is not in this year, and the style with the year. The head of a column has
-// no room for it: its page shows the year in the heading.
+// The styles that add the year to a date that is not in this year, and the style with the year. The head of a column
+// has no room for it: its page shows the year in the heading.
 const yearly = { shortDay: 'shortYear', longDay: 'fullDay' }
 const isDate = when => typeof when === 'string' && when.length === 10
 // write formats an instant (ISO text or milliseconds) or a local date in one of the styles above.
