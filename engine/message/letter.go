@@ -53,7 +53,7 @@ func (ms *Messages) writeMailAt(m *notice.Mail, name string, a *store.Appointmen
 type mailTimes struct {
 	until  time.Time // the time is held until then, or the entry can be confirmed until then
 	was    time.Time // the start of the appointment that cannot take place; zero means none
-	kept   bool      // the appointment was moved, but kept its start
+	text   string    // the name of the texts; empty means the name of the email
 	sooner bool      // the patient has an appointment and waits for an earlier time
 	// session: the patient waits only for the group session at the appointment's time
 	session bool
@@ -140,8 +140,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			text += "_nophone" // the clinic cannot call the patient
 		}
 		opening = words.opening(text)
-	case name == mailReschedule && at.kept:
-		subject, opening = words.subject(mailKept), words.opening(mailKept)
+	case name == mailReschedule && at.text != "":
+		subject, opening = words.subject(at.text), words.opening(at.text)
 	case name == mailRecall && link == "":
 		opening = words.opening(mailRecallCall)
 	case at.sooner && (name == MailWaiting || name == MailOffer):

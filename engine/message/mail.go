@@ -52,6 +52,8 @@ type mailPayload struct {
 	// Kept is true for a move that kept the start: the specialist, the place or a room changed. The operation contains
 	// the start.
 	Kept bool `json:"kept,omitempty"`
+	// Place is the id of the new place, for a move to another place.
+	Place string `json:"place,omitempty"`
 	// Webhook contains the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
@@ -81,7 +83,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		if c.After.SlotEnd.Before(op.Deadline) {
 			op.Deadline = c.After.SlotEnd
 		}
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name, Kept: keptStart(c)}) // encoding strings cannot fail
+		op.Payload, _ = json.Marshal(ms.announcement(name, c)) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	if c.Kind == booking.ChangePatientData {
@@ -128,17 +130,39 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	return append(calls, ms.mailReminders(c)...)
 }
 
-// mailKept is the name of the texts about a move that kept the start. The clinic's own text about a move replaces them.
-const mailKept = "reschedule_kept"
+// Names of the texts about a move. The clinic's own text about a move replaces them.
+const (
+	mailKept      = "reschedule_kept"       // the start is the same
+	mailPlace     = "reschedule_place"      // the start and the place are new
+	mailKeptPlace = "reschedule_kept_place" // only the place is new
+)
 
-// keptStart reports whether a change is a move that kept the start.
-func keptStart(c *booking.Change) bool {
-	return c.Kind == booking.ChangeRescheduled && c.Before != nil && c.Before.SlotStart.Equal(c.After.SlotStart)
+// announcement returns the payload of a message about a change of one appointment.
+func (ms *Messages) announcement(name string, c *booking.Change) mailPayload {
+	p := mailPayload{Notice: name}
+	if c.Kind != booking.ChangeRescheduled || c.Before == nil {
+		return p
+	}
+	p.Kept = c.Before.SlotStart.Equal(c.After.SlotStart)
+	if c.Before.Place != c.After.Place && !ms.clinic.Current().IsRemote(c.After.AppointmentTypeID) {
+		p.Place = c.After.Place
+	}
+	return p
 }
 
-// hasKept reports whether a message is about a move that kept the start, and the appointment still has that start.
-func (p *mailPayload) hasKept(op *store.Operation, a *store.Appointment) bool {
-	return p.Kept && a.SlotStart.Equal(op.StartTime)
+// textOf returns the name of the texts about a move to the same start or to another place, if the appointment still has
+// that start and that place. It returns "" for all other messages.
+func (p *mailPayload) textOf(op *store.Operation, a *store.Appointment) string {
+	kept, placed := p.Kept && a.SlotStart.Equal(op.StartTime), p.Place != "" && p.Place == a.Place
+	switch {
+	case kept && placed:
+		return mailKeptPlace
+	case kept:
+		return mailKept
+	case placed:
+		return mailPlace
+	}
+	return ""
 }
 
 // mailReminders returns an appointment's email reminder after a change, or none if it would be due within an hour.
@@ -257,7 +281,7 @@ func (ms *Messages) deliverAppointmentMail(ctx context.Context, op *store.Operat
 	if len(about) > 1 {
 		ms.writeSeriesMail(&m, mailSeriesReminder, about, ms.linkTo(about))
 	} else {
-		ms.writeMailAt(&m, p.Notice, &a, link, mailTimes{kept: p.hasKept(op, &a)})
+		ms.writeMailAt(&m, p.Notice, &a, link, mailTimes{text: p.textOf(op, &a)})
 	}
 	if method := calendarMethods[p.Notice]; method != "" {
 		m.Calendar = ms.CalendarFile(&a, Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})

@@ -68,8 +68,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 		if c.After.SlotEnd.Before(deadline) {
 			deadline = c.After.SlotEnd
 		}
-		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: name, Kept: keptStart(c)}, c.At, c.At,
-			deadline))
+		calls = append(calls, ms.smsCall(c.After, ms.announcement(name, c), c.At, c.At, deadline))
 	case ids[0] == c.After.ID: // the first of them gets the message about all of them
 		p := mailPayload{Notice: seriesMails[name], Appointments: ids}
 		calls = append(calls, ms.smsCall(c.After, p, c.At, c.At, deadline))
@@ -219,7 +218,7 @@ func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outboun
 			name = mailSeriesReminder
 		}
 	}
-	text := ms.writeSMS(smsLetter{notice: name, about: &list[0], n: n, link: link, kept: p.hasKept(op, &list[0])})
+	text := ms.writeSMS(smsLetter{notice: name, about: &list[0], n: n, link: link, text: p.textOf(op, &list[0])})
 	return sent(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
 }
 

@@ -20,7 +20,7 @@ type smsLetter struct {
 	about  *store.Appointment // the first appointment, if there are several
 	n      int                // the number of appointments
 	link   string             // may be empty
-	kept   bool               // the appointment was moved, but kept its start
+	text   string             // the name of the text; empty means the notice
 	until  time.Time          // until when an offered time is held; zero means no offer
 	own    *string            // a text to use instead of the clinic's own; nil means the clinic's own
 }
@@ -49,8 +49,8 @@ func (ms *Messages) writeSMS(l smsLetter) string {
 	if name == MailMustMove && link == "" {
 		name = mailMustCall
 	}
-	if name == mailReschedule && l.kept {
-		name = mailKept
+	if name == mailReschedule && l.text != "" {
+		name = l.text
 	}
 	_, zone := s.Who(l.about.SpecialistID)
 	at := func(t time.Time) string { return language.ShortDay(t.In(zone)) + ", " + clinic.Clock(t.In(zone)) }
