@@ -138,7 +138,10 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 		if s.Clinic.Settings, err = after.stored(); err != nil {
 			return err
 		}
-		return tx.PutClinic(ctx, s.Clinic)
+		if err := tx.PutClinic(ctx, s.Clinic); err != nil {
+			return err
+		}
+		return leaveRemovedPlaces(ctx, tx)
 	})
 	return after, err
 }

@@ -215,9 +215,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 			return err
 		}
 	}
-	var ids []string
 	for _, p := range r.specialists {
-		ids = append(ids, p.ID)
 		if err := tx.PutSpecialist(ctx, p); err != nil {
 			return err
 		}
@@ -237,7 +235,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 			return err
 		}
 	}
-	if err := leaveRemovedPlaces(ctx, tx, ids...); err != nil {
+	if err := leaveRemovedPlaces(ctx, tx); err != nil {
 		return err
 	}
 	for _, b := range r.blocks {

@@ -193,9 +193,10 @@ func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	}
 }
 
-// leaveRemovedPlaces clears the places of specialists' hours that were removed while the specialists were archived.
-// Hours at an unknown place would make every later change to the settings fail.
-func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...string) error {
+// leaveRemovedPlaces clears the removed places in the hours that did not keep them: overrides of past dates, and the
+// hours of specialists who were archived. Hours at an unknown place would make every later change to the settings fail,
+// and the file of Export could not be imported.
+func leaveRemovedPlaces(ctx context.Context, tx store.Tx) error {
 	s, err := StoredSchedule(ctx, tx)
 	if err != nil {
 		return err
@@ -211,8 +212,8 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...strin
 		w.Place = ""
 		return true
 	}
-	for _, id := range specialistIDs {
-		changed, hours := false, s.WeeklyHours[id]
+	for id, hours := range s.WeeklyHours {
+		changed := false
 		for i := range hours {
 			changed = clearPlace(&hours[i].Window) || changed
 		}
@@ -221,7 +222,9 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...strin
 				return err
 			}
 		}
-		for _, o := range s.Overrides[id] {
+	}
+	for _, list := range s.Overrides {
+		for _, o := range list {
 			changed := false
 			for i := range o.Hours {
 				changed = clearPlace(&o.Hours[i]) || changed
@@ -237,8 +240,10 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx, specialistIDs ...strin
 }
 
 // usedPlaces returns the places that the hours name. The value for each place is the id of the first specialist with
-// hours there. Weekly hours are searched before overrides.
+// hours there. Weekly hours are searched before overrides. Overrides of dates that have ended in every time zone do not
+// count.
 func usedPlaces(s *store.Schedule) map[string]string {
+	yesterday := store.DateOf(record.Now().UTC()).AddDays(-1)
 	used := make(map[string]string)
 	note := func(place, specialistID string) {
 		if _, known := used[place]; !known && place != "" {
@@ -252,6 +257,9 @@ func usedPlaces(s *store.Schedule) map[string]string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Overrides)) {
 		for _, o := range s.Overrides[id] {
+			if o.Date.Before(yesterday) {
+				continue
+			}
 			for _, w := range o.Hours {
 				note(w.Place, id)
 			}

@@ -1,11 +1,14 @@
 package clinic_test
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -55,4 +58,41 @@ func TestReturnedSpecialistLeavesRemovedPlace(t *testing.T) {
 		t.Errorf("the overrides are %+v; want one without a place", overrides)
 	}
 	places("new", "newer")
+}
+
+// TestPastOverrideKeepsNoPlace: the hours of a past date do not keep a place in the settings. The place can be removed,
+// and the exported clinic file can be imported.
+func TestPastOverrideKeepsNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+		ctx, jo := t.Context(), enginetest.Jo
+		places := func(ids ...string) error {
+			_, err := c.Clinic.UpdateSettings(ctx, jo, func(s *clinic.Settings) {
+				s.Places = nil
+				for _, id := range ids {
+					s.Places = append(s.Places, clinic.Place{ID: id, Name: id})
+				}
+			})
+			return err
+		}
+		if err := places("old", "new"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Clinic.PutOverride(ctx, jo, store.Override{SpecialistID: "ada", Date: store.DateOf(time.Now()),
+			Hours: []store.Window{{Start: 9 * 60, End: 12 * 60, Place: "old"}}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var invalid *record.ValidationError
+		if err := places("new"); !errors.As(err, &invalid) {
+			t.Errorf("a place of today's hours was removed: %v; want a ValidationError", err)
+		}
+		time.Sleep(3 * 24 * time.Hour)
+		if err := places("new"); err != nil {
+			t.Fatalf("the place of a past date cannot be removed: %v", err)
+		}
+		if _, err := c.Clinic.Import(ctx, jo, c.Clinic.Export()); err != nil {
+			t.Errorf("the exported file cannot be imported: %v", err)
+		}
+	})
 }

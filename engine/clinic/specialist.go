@@ -96,7 +96,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 			return err
 		}
 		if before == nil {
-			if err := leaveRemovedPlaces(ctx, tx, p.ID); err != nil {
+			if err := leaveRemovedPlaces(ctx, tx); err != nil {
 				return err
 			}
 		}
