@@ -139,8 +139,8 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	var b strings.Builder
 	fmt.Fprintf(&b, "restored %s into %s\n", path, data)
 	if replayed != nil {
-		fmt.Fprintf(&b, "the restored data ends at %s: %d increments since %s\n", replayed.Last.Format(time.RFC3339),
-			replayed.Steps, replayed.Begun.Format(time.RFC3339))
+		fmt.Fprintf(&b, "the restored data begins at %s and ends at %s; number of increments: %d\n",
+			replayed.Begun.Format(time.RFC3339), replayed.Last.Format(time.RFC3339), replayed.Steps)
 		if replayed.Broken != nil {
 			fmt.Fprintf(&b, "later changes were NOT restored: %v\n", replayed.Broken)
 		}

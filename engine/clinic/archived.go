@@ -40,19 +40,29 @@ func (s *Schedule) TypeName(id, language string) string {
 	return id
 }
 
+// SpecialistOf returns a specialist or a resource, whether archived or not, or nil if the id is unknown.
+func (s *Schedule) SpecialistOf(id string) *store.Specialist {
+	if p := s.SpecialistByID[id]; p != nil {
+		return p
+	}
+	if i, found := slices.BinarySearchFunc(s.ArchivedSpecialists, id, func(p store.Specialist, id string) int {
+		return cmp.Compare(p.ID, id)
+	}); found {
+		return &s.ArchivedSpecialists[i]
+	}
+	return nil
+}
+
 // Who returns the name of a specialist, whether archived or not, and the zone of their appointments. For an unknown
 // specialist, it returns no name and the clinic's zone.
 func (s *Schedule) Who(id string) (name string, zone *time.Location) {
-	if p := s.SpecialistByID[id]; p != nil {
-		return p.Name, s.Calendars[id].Zone()
-	}
-	i, found := slices.BinarySearchFunc(s.ArchivedSpecialists, id, func(p store.Specialist, id string) int {
-		return cmp.Compare(p.ID, id)
-	})
-	if !found {
+	p := s.SpecialistOf(id)
+	if p == nil {
 		return "", s.Zone
 	}
-	p := &s.ArchivedSpecialists[i]
+	if c := s.Calendars[id]; c != nil {
+		return p.Name, c.Zone()
+	}
 	if zone, err := availability.LoadZone(p.Timezone); err == nil {
 		return p.Name, zone
 	}

@@ -108,7 +108,8 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 	if r.Days < 1 || r.Days > MaxDays {
 		return nil, record.Invalid("days", "must be 1 to %d", MaxDays)
 	}
-	if r.SpecialistID != "" && (s.SpecialistByID[r.SpecialistID] == nil || s.IsResource(r.SpecialistID)) {
+	// An archived specialist can still have confirmed appointments.
+	if p := s.SpecialistOf(r.SpecialistID); r.SpecialistID != "" && (p == nil || p.Kind == store.ResourceKind) {
 		return nil, store.ErrNotFound
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)

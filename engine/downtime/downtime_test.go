@@ -166,6 +166,10 @@ func TestKitNamesRooms(t *testing.T) {
 		one.Sheets[1].Date != day.AddDays(1) {
 		t.Errorf("ada's two days: %+v, %v", one, err)
 	}
+	one, err = c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 1, SpecialistID: "cleo", Actor: enginetest.Jo})
+	if err != nil || len(one.Sheets) != 1 || one.Sheets[0].Specialist != "Dr cleo" {
+		t.Errorf("the plan of an archived specialist: %+v, %v; want the sheet that the whole plan has", one, err)
+	}
 	for _, id := range []string{"room-1", "zoe"} {
 		if _, err := c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 1, SpecialistID: id}); !errors.Is(err,
 			store.ErrNotFound) {

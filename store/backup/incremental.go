@@ -47,7 +47,7 @@ type Incremental struct {
 
 // Text returns one line that describes an incremental backup.
 func (i Incremental) Text() string {
-	text := fmt.Sprintf("%d increments since %s", i.Steps, i.Begun.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("number of increments: %d, since %s", i.Steps, i.Begun.UTC().Format(time.RFC3339))
 	if i.Missing != "" {
 		text += ", " + i.Missing + " is missing"
 	}
