@@ -183,6 +183,9 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	case bad != nil:
 		return answer(*bad)
 	}
+	if method != authLegacy && session.Patient.Name == "" && b.ChildName == "" && !ag.upstreamDecides(slot) {
+		return answer(ag.agentUnknown())
+	}
 	a, f, err := ag.fenceSlot(ctx, p, &b, slot, session.Patient)
 	if err == nil && f.direct() {
 		return answer(ag.agentAttempted(ctx, slot, a, f, ag.practice.TryNow(f.call.Operation, deadline)))

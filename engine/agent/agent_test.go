@@ -203,7 +203,7 @@ func TestAgentWithoutUpstream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
-		b := p.Wish(20)
+		b := identified(t, p, "Jane", p.Wish(20))
 		b.Note = "a note"
 		a := p.Ask(b)
 		here := p.BookingOf()
@@ -214,12 +214,12 @@ func TestAgentWithoutUpstream(t *testing.T) {
 		if again := p.Ask(b); again.Outcome != agent.Confirmed || again.AppointmentGUID != here.ID {
 			t.Errorf("the repeated booking: got %+v, want the first answer", again)
 		}
-		other := p.WishFor(21, 0, p.SlotAt(20))
+		other := identified(t, p, "Mary", p.WishFor(21, 0, p.SlotAt(20)))
 		if a := p.Ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" ||
 			len(a.Alternatives) != 3 {
 			t.Errorf("a booked slot for another patient: got %+v", a)
 		}
-		b = p.Wish(22)
+		b = identified(t, p, "Jane", p.Wish(22))
 		b.Minutes = 60
 		var wrong *record.ValidationError
 		if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); !errors.As(err, &wrong) ||

@@ -55,6 +55,16 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	return answer
 }
 
+// agentUnknown returns the Answer for a valid token of a patient whose details are not stored here: the person was
+// erased after the token was issued, or the database was restored from a backup made before that. The appointment would
+// have no name.
+func (ag *Agent) agentUnknown() Answer {
+	return Answer{
+		Outcome: Refused, ErrorType: PatientNotFound, Message: "The details of this patient are no longer stored.",
+		Guidance: ag.guide(sayNoPatient, time.Time{}),
+	}
+}
+
 // agentQueued returns the Answer for a booking that the queue will deliver.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
