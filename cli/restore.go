@@ -169,6 +169,8 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	for _, k := range done.Revived {
 		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
 	}
+	// Neither the backup nor the server has a list of the erasures that the backup does not contain.
+	b.WriteString("people who were erased after the backup was made are stored again: erase them again\n")
 	// A desk's browser deletes its stored downtime plan when its sign-in is no longer valid.
 	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan at each desk and " +
 		"print it. Bookings made after\n" +

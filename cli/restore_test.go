@@ -62,8 +62,8 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 	must(t, "apikey", "revoke", "--data", dir, phone)
 	said := must(t, "restore", "--data", dir, backup)
-	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "BEFORE you start the server again",
-		"/staff/plan")
+	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "erase them again",
+		"BEFORE you start the server again", "/staff/plan")
 	if strings.Contains(said, "kept,") {
 		t.Errorf("the output lists a key that was not revoked: %s", said)
 	}
