@@ -205,6 +205,13 @@ func (ms *Messages) mailTo(op *store.Operation, to *store.Patient) notice.Mail {
 		ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender()}
 }
 
+// recipientErased is why a message to an erased person is not needed.
+const recipientErased = "the recipient was erased"
+
+// isErased reports whether the data of a message was erased with its person: in the queue, or in the outbox, from which
+// a lost queue is rebuilt.
+func isErased(op *store.Operation) bool { return len(op.Payload) == 0 || string(op.Payload) == "{}" }
+
 // notNeeded returns the outcome for a message that must no longer be sent.
 func notNeeded(why string) outbound.Outcome {
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: why}
@@ -223,8 +230,8 @@ func senderless(err error) outbound.Outcome {
 
 // deliverMail writes one email based on the current state of what it is about, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
-	if len(op.Payload) == 0 {
-		return notNeeded("the recipient was erased")
+	if isErased(op) {
+		return notNeeded(recipientErased)
 	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {

@@ -190,29 +190,11 @@ func TestMissedReminderIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, db := t.Context(), enginetest.Database(t)
-		mailer, err := notice.NewMailer(notice.MailOptions{Dir: filepath.Join(t.TempDir(), "mail")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: enginetest.Queue(t),
-			Notices: message.Transport{Mailer: mailer, Texter: enginetest.TexterTo(t, fake)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
-			t.Fatal(err)
-		}
-		_, err = e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
-			s.ReminderHours, s.SMS.CountryCode = 24, "49"
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &enginetest.TestClinic{Engine: e, T: t, Start: enginetest.Noon(time.UTC, 4)}
+		ctx := t.Context()
+		c := remindingClinic(t, fake, enginetest.Database(t), enginetest.Queue(t))
 		a := c.MustBook(texting(c))
 		time.Sleep(time.Until(c.Start.Add(2 * time.Hour)))
-		enginetest.Run(t, e.Run)
+		enginetest.Run(t, c.Run)
 		time.Sleep(time.Minute)
 		list, err := c.Record.Deliveries(ctx, a.ID)
 		if err != nil {
@@ -230,4 +212,71 @@ func TestMissedReminderIsNotNeeded(t *testing.T) {
 			t.Errorf("the messages are %v, want %v", count, want)
 		}
 	})
+}
+
+// remindingClinic returns a clinic that reminds its patients by email and text message. It is not running yet.
+func remindingClinic(t *testing.T, fake *noticetest.Gateway, db store.Store, queue store.Queue) *enginetest.TestClinic {
+	t.Helper()
+	ctx := t.Context()
+	mailer, err := notice.NewMailer(notice.MailOptions{Dir: filepath.Join(t.TempDir(), "mail")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue,
+		Notices: message.Transport{Mailer: mailer, Texter: enginetest.TexterTo(t, fake)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		s.ReminderHours, s.SMS.CountryCode = 24, "49"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &enginetest.TestClinic{Engine: e, T: t, Start: enginetest.Noon(time.UTC, 4)}
+}
+
+// TestReminderOfErasedPersonIsNotNeeded: a patient is erased, and then the server is off until after the visit. The
+// reminders do not fail, because there is no recipient. The same applies if the queue was lost, such as in a restore.
+func TestReminderOfErasedPersonIsNotNeeded(t *testing.T) {
+	t.Parallel()
+	fake := noticetest.NewGateway(t)
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, db, queue := t.Context(), enginetest.Database(t), enginetest.Queue(t)
+			c := remindingClinic(t, fake, db, queue)
+			stop := enginetest.Run(t, c.Run)
+			a := c.MustBook(texting(c))
+			time.Sleep(time.Minute)
+			if _, err := c.Person.EraseOf(ctx, enginetest.Jo, a.ID); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+			time.Sleep(time.Until(c.Start.Add(2 * time.Hour)))
+			if lost {
+				queue = enginetest.Queue(t)
+			}
+			c = remindingClinic(t, fake, db, queue)
+			enginetest.Run(t, c.Run)
+			time.Sleep(time.Minute)
+			list, err := c.Record.Deliveries(ctx, a.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := make(map[string]int)
+			for _, d := range list {
+				if d.State == outbound.DeliveryDelivered {
+					d.Detail = ""
+				}
+				count[d.State+": "+d.Detail]++
+			}
+			want := map[string]int{"delivered: ": 2, "not_needed: the recipient was erased": 3}
+			if !maps.Equal(count, want) {
+				t.Errorf("queue lost %v: the messages are %v, want %v", lost, count, want)
+			}
+		})
+	}
 }

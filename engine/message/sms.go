@@ -143,17 +143,17 @@ func (ms *Messages) isMorning(op *store.Operation, hour int) bool {
 const queueLost = "the queue was lost, such as in a restore of a backup: the message may have been sent"
 
 // forgottenSMS is called for a text message whose copy in the queue was lost. If the message was due, forgottenSMS
-// marks its outcome as unknown, because it might have been sent.
+// marks its outcome as unknown, because it might have been sent. A message to an erased person needs no such review.
 func forgottenSMS(op *store.Operation) {
-	if !op.Unknown && !op.NextAttemptAt.After(time.Now()) {
+	if !op.Unknown && !op.NextAttemptAt.After(time.Now()) && !isErased(op) {
 		op.Unknown, op.LastError = true, queueLost
 	}
 }
 
 // deliverSMS writes one text message based on the current state of its appointment, and sends it.
 func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outbound.Outcome {
-	if len(op.Payload) == 0 {
-		return notNeeded("the recipient was erased")
+	if isErased(op) {
+		return notNeeded(recipientErased)
 	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {

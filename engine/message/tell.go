@@ -93,8 +93,12 @@ const (
 )
 
 // missed returns the reason why a message that could not be attempted before its deadline, such as while the server was
-// off, is no longer needed. Only a reminder is not. Other messages fail, because nothing else tells the patient.
+// off, is no longer needed: a reminder, or a message to a person who has been erased. Other messages fail, because
+// nothing else tells the patient.
 func missed(op *store.Operation) string {
+	if isErased(op) {
+		return recipientErased
+	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil || p.Notice != mailReminder {
 		return ""
