@@ -180,3 +180,22 @@ func TestSlotsStayInRequestedDates(t *testing.T) {
 		}
 	})
 }
+
+// TestSpokenTimeNamesZoneInDoubledHour: when the clocks go back, two times of the night show the same hour. An agent
+// must not offer them with the same words.
+func TestSpokenTimeNamesZoneInDoubledHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
+		for at, want := range map[time.Time]string{
+			time.Date(2026, 11, 1, 4, 30, 0, 0, time.UTC): "Sunday, November 1st at 12:30 AM",
+			time.Date(2026, 11, 1, 5, 0, 0, 0, time.UTC):  "Sunday, November 1st at 1 AM EDT",
+			time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC):  "Sunday, November 1st at 1 AM EST",
+			time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC):  "Sunday, November 1st at 2 AM",
+		} {
+			if got := p.Agent.Spoken(at); got != want {
+				t.Errorf("%s: got %q, want %q", at, got, want)
+			}
+		}
+	})
+}

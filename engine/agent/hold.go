@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -106,5 +108,9 @@ func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appoint
 }
 
 // Spoken returns a time worded so that it cannot be misheard when read aloud, such as "Monday, November 23rd at 10 AM",
-// in the clinic's local time and the language of its agents.
-func (ag *Agent) Spoken(at time.Time) string { return ag.language().Spoken(at.In(ag.clinic.Zone())) }
+// in the clinic's local time and the language of its agents. If the clock shows this time twice that night, Spoken adds
+// the zone, as emails do: "Sunday, October 31st at 2 AM CEST".
+func (ag *Agent) Spoken(at time.Time) string {
+	local := at.In(ag.clinic.Zone())
+	return strings.TrimSuffix(ag.language().Spoken(local)+" "+clinic.ZoneIfRepeated(local), " ")
+}
