@@ -77,7 +77,7 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	}{
 		"without the paper": {[]string{path}, "is encrypted"},
 		"with another": {[]string{"--key", write(t, newKey(t).String()), path}, path + "/" + databaseFile +
-			".age" + " was encrypted with a different key"},
+			".age" + " was encrypted with a different key. Use the key that backup-key printed"},
 		"of what is not there": {[]string{"--key", paper, name + "/auto-20200101T000000.000Z"}, name +
 			"/auto-20200101T000000.000Z does not exist"},
 		"of no bucket": {[]string{"--key", paper, "s3://another-one/copies/auto-20200101T000000.000Z"},

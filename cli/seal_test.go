@@ -119,7 +119,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	}
 	text := key.String()
 	for name, c := range map[string]struct{ path, key, says string }{
-		"another key": {whole, other.String(), "with a different key"},
+		"another key": {whole, other.String(), "with a different key. Use the key that backup-key printed"},
 		"a letter is wrong": {whole, strings.Replace(text,
 			text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "with the printed key"},
 		"no key at all":            {whole, "hello", "with the printed key"},

@@ -173,6 +173,12 @@ func sealFile(from, to string, recipient age.Recipient) (digest []byte, err erro
 	return written.Sum(nil), errors.Join(err, target.Sync(), target.Close())
 }
 
+// otherKey returns the error for a file that the given key does not open.
+func otherKey(path string) error {
+	return fmt.Errorf("%s was encrypted with a different key. Use the key that backup-key printed before this copy was "+
+		"made", path)
+}
+
 // unseal decrypts the files of a sealed copy into an existing directory. age detects a changed or missing part of a
 // file. Errors contain called as the name of the copy.
 func unseal(from, called, into string, key Key) error {
@@ -182,7 +188,7 @@ func unseal(from, called, into string, key Key) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != KeysFile: // a backup contains only one of the two databases
 		case errors.As(err, &wrong):
-			return fmt.Errorf("%s was encrypted with a different key", called+"/"+name+sealedSuffix)
+			return otherKey(called + "/" + name + sealedSuffix)
 		case err != nil:
 			return fmt.Errorf("%s is incomplete or not an encrypted file: %w", called+"/"+name+sealedSuffix, err)
 		}

@@ -100,7 +100,7 @@ func requireNext(head, before incrementHead, end incrementEnd, n int) error {
 func explainBroken(path string, err error) error {
 	var wrong *age.NoIdentityMatchError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s was encrypted with a different key", path)
+		return otherKey(path)
 	}
 	return fmt.Errorf("%s is incomplete or damaged: %w", path, err)
 }
