@@ -90,14 +90,18 @@ func TestAppointmentTypes(t *testing.T) {
 
 	for field, body := range map[string]map[string]any{
 		"name": {"name": ""}, "durationMinutes": {"durationMinutes": 0}, "slotStepMinutes": {"slotStepMinutes": -1}, "capacity": {"capacity": 501},
-		"holdTtlSeconds": {"holdTtlSeconds": 0}, "maxHoldSeconds": {"maxHoldSeconds": 1}, "horizonDays": {"horizonDays": 0}, "id": {"id": "a/b"},
+		"holdTtlSeconds": {"holdTtlSeconds": 8000}, "maxHoldSeconds": {"maxHoldSeconds": 1}, "horizonDays": {"horizonDays": 0}, "id": {"id": "a/b"},
 		"specialists[0].specialistId": {"specialists": []map[string]any{{"specialistId": "nobody"}}},
 	} {
 		all := map[string]any{"name": "X"}
 		for k, v := range body {
 			all[k] = v
 		}
-		h.do("POST", "/v1/appointment-types", all, asAdmin).problem(422, "validation_failed").field(field)
+		refused := h.do("POST", "/v1/appointment-types", all, asAdmin).problem(422, "validation_failed")
+		refused.field(field)
+		if n := len(refused.body["errors"].([]any)); n != 1 {
+			t.Errorf("%v has %d errors, want only that of %s: %s", body, n, field, refused.raw)
+		}
 	}
 }
 

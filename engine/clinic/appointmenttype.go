@@ -155,15 +155,13 @@ func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentTyp
 	groups []TypeGroup) {
 	checkTypePage(m, at, &t.Page, groups)
 	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
-	if t.SlotStepMinutes == 0 {
-		t.SlotStepMinutes = t.DurationMinutes
-	}
 	record.CheckID(m, at+"id", t.ID)
 	if t.Name == "" {
 		m.Add(at+"name", "give the appointment type a name")
 	}
 	record.CheckText(m, at+"name", t.Name, 200, false)
 	record.CheckText(m, at+"description", t.Description, 2000, true)
+	maxTTL := int(MaxHoldTTL.Seconds())
 	for _, f := range []struct {
 		field     string
 		n         int
@@ -171,20 +169,23 @@ func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentTyp
 		unit      string
 	}{
 		{"durationMinutes", t.DurationMinutes, 1, 1440, "minutes"},
-		{"slotStepMinutes", t.SlotStepMinutes, 1, 1440, "minutes"},
+		{"slotStepMinutes", t.SlotStepMinutes, 0, 1440, "minutes"},
 		{"bufferBeforeMinutes", t.BufferBeforeMinutes, 0, 720, "minutes"},
 		{"bufferAfterMinutes", t.BufferAfterMinutes, 0, 720, "minutes"},
 		{"minNoticeMinutes", t.MinNoticeMinutes, 0, 366 * 1440, "minutes"},
 		{"horizonDays", t.HorizonDays, 1, MaxHorizonDays, "days"},
 		{"cooldownMinutes", t.CooldownMinutes, 0, 366 * 1440, "minutes"},
 		{"capacity", t.Capacity, 1, 500, "seats"},
-		{"holdTtlSeconds", t.HoldTTLSeconds, 1, int(MaxHoldTTL.Seconds()), "seconds"},
-		{"maxHoldSeconds", t.MaxHoldSeconds, t.HoldTTLSeconds, 7200, "seconds"},
+		{"holdTtlSeconds", t.HoldTTLSeconds, 1, maxTTL, "seconds"},
+		{"maxHoldSeconds", t.MaxHoldSeconds, max(1, min(t.HoldTTLSeconds, maxTTL)), 7200, "seconds"},
 		{"holdQuota", t.HoldQuota, 1, 100, "holds"},
 	} {
 		if f.n < f.low || f.n > f.high {
 			m.Add(at+f.field, "must be %d to %d %s", f.low, f.high, f.unit)
 		}
+	}
+	if t.SlotStepMinutes == 0 {
+		t.SlotStepMinutes = t.DurationMinutes
 	}
 	seen := make(map[string]bool)
 	for i, a := range t.Specialists {
