@@ -257,6 +257,32 @@ func TestExportRoundTripsImport(t *testing.T) {
 	}
 }
 
+// TestImportReplacesEntries: an entry of a file replaces the specialist or type with its id. Only weekly hours,
+// overrides and other entries stay if the file does not contain them.
+func TestImportReplacesEntries(t *testing.T) {
+	h := newHouse(t)
+	hours := h.do("GET", "/v1/specialists/ada/weekly-hours", nil, asAdmin).want(200).raw
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(9), "closed": true}, asAdmin).want(201)
+	overrides := h.do("GET", "/v1/specialists/ada/overrides", nil, asAdmin).want(200).raw
+	bea := h.do("GET", "/v1/specialists/bea", nil, asAdmin).want(200).raw
+	h.do("POST", "/v1/import", `{"specialists":[{"id":"ada","name":"Dr Ada"}],
+		"appointmentTypes":[{"id":"checkup","name":"Check-up"}]}`, asAdmin).want(200)
+	ada := h.do("GET", "/v1/specialists/ada", nil, asAdmin).want(200)
+	if ada.text("specialist", "email") != "" || ada.get("specialist", "maxSessions") != 1.0 {
+		t.Errorf("the entry without email and maxSessions is not the whole specialist: %s", ada.raw)
+	}
+	checkup := h.do("GET", "/v1/appointment-types/checkup", nil, asAdmin).want(200)
+	if list := checkup.get("appointmentType", "specialists").([]any); len(list) != 0 ||
+		checkup.get("appointmentType", "cooldownMinutes") != 1440.0 {
+		t.Errorf("the entry with a name only is not the whole type: %s", checkup.raw)
+	}
+	for path, before := range map[string]string{"ada/weekly-hours": hours, "ada/overrides": overrides, "bea": bea} {
+		if r := h.do("GET", "/v1/specialists/"+path, nil, asAdmin).want(200); r.raw != before {
+			t.Errorf("%s: got %s, want %s", path, r.raw, before)
+		}
+	}
+}
+
 // TestImportKeepsWebhooksAndRule: a clinic file never contains webhooks or the booking rule, so importing a clinic's
 // own export keeps the clinic's current ones.
 func TestImportKeepsWebhooksAndRule(t *testing.T) {

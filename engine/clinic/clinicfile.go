@@ -11,8 +11,9 @@ import (
 )
 
 // File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent: importing
-// the same file twice results in the same clinic, because entries are matched by id. Import leaves everything that the
-// file does not name unchanged.
+// the same file twice results in the same clinic, because entries are matched by id. Import replaces the entries in the
+// file, with the default of each field that an entry omits, and leaves everything else unchanged: other entries, weekly
+// hours that an entry omits, and overrides and blocks that the file does not contain.
 type File struct {
 	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`
