@@ -288,6 +288,7 @@ func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 		return errNotOwner.titled("Another client's session").with(
 			"Only the client that requested this session can cancel it. Send the clientId that requested it.")
 	}
+	hideOutcome(c.caller, &x) // a session that has already ended has one
 	return c.answerSession(x, err)
 }
 

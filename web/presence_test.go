@@ -270,6 +270,11 @@ func TestSessionsOverHTTP(t *testing.T) {
 			t.Errorf("the list for %s is %s; want the outcome: %v", c.who, got.raw, c.outcome)
 		}
 	}
+	// Cancelling an ended session changes nothing, and does not show its outcome either.
+	if r := h.do("POST", session+"/cancel", nil, header{"Holdfast-Client": client(1)}).want(200); r.text("session",
+		"status") != "ended" || strings.Contains(r.raw, "helped") {
+		t.Errorf("cancelled after its end: got %s, want the session without its outcome", r.raw)
+	}
 	// A simple client sends its secret in the query, as on the other routes.
 	h.do("GET", session+"?clientId="+client(1), nil).want(200)
 	h.do("GET", session+"?clientId="+client(2), nil).problem(403, "not_owner")
