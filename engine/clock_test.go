@@ -85,6 +85,25 @@ func TestClockStepKeepsRetry(t *testing.T) {
 	}
 }
 
+// TestClockStepDelaysNoNewMessage: the clock is set forward by 3 hours, as after a machine has slept. A patient books
+// before the queue has noticed this. The confirmation does not wait for 3 hours.
+func TestClockStepDelaysNoNewMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock settable
+		clock.set(-3 * time.Hour)
+		c, _ := enginetest.NoticeClinic(t, clock.with)
+		time.Sleep(time.Minute)
+		clock.set(3 * time.Hour)
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.MustBook(r)
+		time.Sleep(15 * time.Second)
+		if got := c.States(a.ID); got["confirmation"] != "delivered" {
+			t.Errorf("15 s after the booking, the emails are %v", got)
+		}
+	})
+}
+
 func TestReminderFollowsClockStep(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -77,12 +77,12 @@ func (out *Outbound) heedClock(ctx context.Context) {
 }
 
 // shiftWaits moves the end of every wait by the step of the clock. It skips claimed operations, operations that wait
-// for a calendar time and, if the clock was set forward, operations that were already due.
+// for a calendar time and, if the clock was set forward, operations that were already due or were created since then.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.Now().Add(-by)
 	return out.EachPending(ctx, func(op store.Operation) error {
-		due := !op.NextAttemptAt.After(before)
-		if out.Outbox.Claimed(op.ID) || by > 0 && due || out.onTheDay(&op) {
+		due, isNew := !op.NextAttemptAt.After(before), op.AttemptedAt.IsZero() && op.CreatedAt.After(before)
+		if out.Outbox.Claimed(op.ID) || by > 0 && (due || isNew) || out.onTheDay(&op) {
 			return nil
 		}
 		op.NextAttemptAt = op.NextAttemptAt.Add(by)
