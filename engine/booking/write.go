@@ -81,6 +81,16 @@ func (bk *Booking) CountWrite(source store.Source, err error) {
 	}
 }
 
+// CountMoves counts n appointments that were moved together, or a move that was refused only by the database.
+func (bk *Booking) CountMoves(n int, err error) {
+	switch {
+	case errors.Is(err, store.ErrSlotTaken):
+		bk.counts.conflicts.Add(1)
+	case err == nil:
+		bk.counts.moved.Add(uint64(n))
+	}
+}
+
 // NewAppointment returns the appointment to write for a request. An appointment booked by the desk or an agent
 // has no owner, because the owner of the hold is not the patient.
 func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appointment {

@@ -253,10 +253,12 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 		}, nil)
 	switch {
 	case err != nil:
+		m.booking.CountMoves(0, err)
 		return nil, err
 	case stay:
 		m.release(ctx, held, nil)
 	default:
+		m.booking.CountMoves(len(done), nil)
 		m.confirm(ctx, held, done)
 	}
 	return done, nil

@@ -348,6 +348,9 @@ func TestSeriesMovesLaterAppointments(t *testing.T) {
 	if moved, err = c.Group.Series.Move(t.Context(), move); err != nil || len(moved) != 3 {
 		t.Fatalf("moved %d, %v; want 3", len(moved), err)
 	}
+	if n := c.Booking.Counts().Moves; n != 4+3 {
+		t.Errorf("%d moves were counted, want 7", n)
+	}
 	for _, a := range moved {
 		if a.SpecialistID != "ben" || a.SlotStart.Minute() != 30 {
 			t.Errorf("got %+v", a)
