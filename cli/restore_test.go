@@ -75,6 +75,23 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 }
 
+// TestMissingBackupIsNamed: a path has a typing error, or its disk is not mounted. The error does not blame the key.
+func TestMissingBackupIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, places := clinicDir(t), t.TempDir()
+	path := filepath.Join(places, "auto-20200101T000000.000Z")
+	want := path + " does not exist. To list the backups, run: holdfast restore --list " + places
+	for _, args := range [][]string{
+		{"restore", "--data", dir, path},
+		{"restore", "--data", dir, "--key", write(t, newKey(t).String()), path},
+		{"verify", path},
+	} {
+		if got := command(t, nil, "", args...); got.code != 1 || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: got %+v, want %q", args, got, want)
+		}
+	}
+}
+
 // TestRestoreRefusesOtherFiles: restore refuses files that are not a backup. It refuses a pipe without waiting for
 // input.
 func TestRestoreRefusesOtherFiles(t *testing.T) {

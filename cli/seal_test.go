@@ -129,7 +129,7 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 		"it is something else":     {like("else", []byte("hello")), text, "incomplete"},
 		"it is empty":              {like("empty", nil), text, "incomplete"},
 		"its keys are missing":     {keyless, text, "incomplete"},
-		"there is nothing":         {filepath.Join(place, "nothing"), text, "not encrypted"},
+		"there is nothing":         {filepath.Join(place, "nothing"), text, "does not exist"},
 		"not sealed, and a key is": {plain, text, "not encrypted"},
 	} {
 		fresh := filepath.Join(t.TempDir(), "data")

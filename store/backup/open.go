@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -56,6 +57,8 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 		if dir, err = b.fetch(ctx); err != nil {
 			return b, err
 		}
+	} else if err := missing(o.Path); err != nil {
+		return b, err
 	}
 	sealed, incremental := isSealed(dir), isIncremental(dir)
 	switch {
@@ -79,6 +82,15 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 		}
 	}
 	return b, b.inspect(dir)
+}
+
+// missing returns an error if there is nothing at a path, such as after a typing error or while a disk is not mounted.
+func missing(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist. To list the backups, run: holdfast restore --list %s", path,
+			DestinationOf(path))
+	}
+	return nil
 }
 
 // Close removes the temporary files.
@@ -197,6 +209,11 @@ func refuseScript(backup string) error {
 // Verify copies the database of a backup, migrates the copy to the current schema and calls check with it. The backup
 // does not change.
 func Verify(ctx context.Context, backup string, check func(context.Context, store.Store) error) error {
+	if !InBucket(backup) {
+		if err := missing(backup); err != nil {
+			return err
+		}
+	}
 	if err := refuseScript(backup); err != nil {
 		return err
 	}
