@@ -111,7 +111,7 @@ func bookableCallers() []bookableCaller {
 			return ""
 		}},
 		{"explain", others, func(c *bookableClinic) availability.Reason {
-			x, err := c.Booking.Explain(c.T.Context(), "checkup", "ada", c.start)
+			x, err := c.Booking.Explain(c.T.Context(), "checkup", "ada", c.start, "")
 			if err != nil {
 				c.T.Fatal(err)
 			}

@@ -25,7 +25,7 @@ func (s *Server) readSlot(c *call) error {
 	if err != nil {
 		return err
 	}
-	said, err := s.engine.Booking.Explain(c.ctx(), o.t.ID, o.p.ID, start)
+	said, err := s.engine.Booking.Explain(c.ctx(), o.t.ID, o.p.ID, start, "")
 	if err != nil {
 		return err
 	}

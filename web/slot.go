@@ -132,14 +132,14 @@ type explanationJSON struct {
 
 func (s *Server) explain(c *call) error {
 	q := c.query()
-	start, specialistID := q.instant("slotStartDate"), q.id("specialistId")
+	start, specialistID, client := q.instant("slotStartDate"), q.id("specialistId"), q.client(c)
 	if err := q.err(); err != nil {
 		return err
 	}
 	if err := s.visible(c, c.param("id")); err != nil {
 		return err
 	}
-	list, err := s.engine.Booking.Explain(c.ctx(), c.param("id"), specialistID, start)
+	list, err := s.engine.Booking.Explain(c.ctx(), c.param("id"), specialistID, start, client)
 	if err != nil {
 		return err
 	}

@@ -177,9 +177,9 @@ func TestNextAvailableSkipsHeldSlots(t *testing.T) {
 
 func TestExplainGivesReason(t *testing.T) {
 	h := newHouse(t)
-	why := func(at string) map[string]string {
+	why := func(at string, headers ...header) map[string]string {
 		t.Helper()
-		r := h.do("GET", "/v1/appointment-types/checkup/explain?slotStartDate="+at, nil).want(200)
+		r := h.do("GET", "/v1/appointment-types/checkup/explain?slotStartDate="+at, nil, headers...).want(200)
 		said := make(map[string]string)
 		for _, x := range r.body["specialists"].([]any) {
 			x := x.(map[string]any)
@@ -200,6 +200,12 @@ func TestExplainGivesReason(t *testing.T) {
 	} {
 		if got := why(at); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: got %v, want %v", at, got, want)
+		}
+	}
+	own := header{"Holdfast-Client": client(1)} // the list of slots counts its hold as free too
+	for at, got := range map[string]map[string]string{"header": why(h.at(0), own), "query": why(h.at(0) + "&clientId=" + client(1))} {
+		if got["ada"] != "bookable" {
+			t.Errorf("with the client in the %s: got %v, want its own hold not to count", at, got)
 		}
 	}
 }

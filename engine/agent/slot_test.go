@@ -25,7 +25,7 @@ func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 				c.MustBook(r)
 			}
 			c.Slot(9, "checkup", c.Start.Add(time.Hour), "") // the whole day is in memory now
-			list, err := c.Booking.Explain(t.Context(), "checkup", "", c.Start)
+			list, err := c.Booking.Explain(t.Context(), "checkup", "", c.Start, "")
 			if err != nil || len(list) != 3 {
 				t.Fatalf("explanation: got %+v, %v; want three answers", list, err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/record"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -17,10 +18,10 @@ type Explanation struct {
 	HeldUntil    time.Time           // with ReasonHeld: when the conflicting hold expires
 }
 
-// Explain answers "why not 10:30?" for each specialist of a type, or for the named one. Errors: store.ErrNotFound,
-// *ValidationError.
+// Explain answers "why not 10:30?" for each specialist of a type, or for the named one. As in a listing, the client's
+// own hold of that slot does not conflict; the empty client has none. Errors: store.ErrNotFound, *ValidationError.
 func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string,
-	start time.Time) ([]Explanation, error) {
+	start time.Time, client holds.ClientID) ([]Explanation, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, start)
 	if err := m.Err(); err != nil {
@@ -39,6 +40,7 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 	}
 	sn, err := bk.Snapshot(ctx, Question{
 		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: ids, From: start, To: start,
+		Client: client.Owner(),
 	})
 	if err != nil {
 		return nil, err

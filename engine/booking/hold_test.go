@@ -196,7 +196,7 @@ func TestExplain(t *testing.T) {
 	r.SlotStart, r.SpecialistID = c.Start, "ada"
 	c.MustBook(r)
 	c.MustHold(2, "checkup", c.Start, "bea")
-	got, err := c.Booking.Explain(context.Background(), "checkup", "", c.Start)
+	got, err := c.Booking.Explain(context.Background(), "checkup", "", c.Start, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,5 +209,9 @@ func TestExplain(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("nothing is said of %v", want)
+	}
+	own, err := c.Booking.Explain(context.Background(), "checkup", "bea", c.Start, enginetest.Client(2))
+	if err != nil || len(own) != 1 || !own[0].Bookable {
+		t.Errorf("the client that holds the slot gets %+v, %v; want bookable, as in its listing", own, err)
 	}
 }

@@ -64,7 +64,7 @@ func TestListReadsHoldsBeforeBookings(t *testing.T) {
 	t.Run("explain", func(t *testing.T) {
 		start := c.Start.Add(24 * time.Hour)
 		bookNow(2, start)
-		got, err := e.Booking.Explain(ctx, "checkup", "ada", start)
+		got, err := e.Booking.Explain(ctx, "checkup", "ada", start, "")
 		if err != nil || len(got) != 1 || got[0].Bookable {
 			t.Errorf("got %+v, %v, want it not bookable", got, err)
 		}

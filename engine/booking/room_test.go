@@ -118,7 +118,7 @@ func TestHoldTakesRoom(t *testing.T) {
 	if a := c.MustBook(r); !slices.Equal(a.Resources, []string{"laser-1", "room-2"}) {
 		t.Errorf("booked: got %q, want the held resources", a.Resources)
 	}
-	explained, err := c.Booking.Explain(context.Background(), "laser", "", c.Start)
+	explained, err := c.Booking.Explain(context.Background(), "laser", "", c.Start, "")
 	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x booking.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
 		t.Errorf("explanation: got %+v, %v; want it taken for all specialists", explained, err)
 	}

@@ -49,7 +49,7 @@ func says(p *enginetest.TestPractice, start time.Time) (l listing) {
 			p.T.Fatal(err)
 		}
 	}
-	x, err := p.Booking.Explain(ctx, "cleaning", "chair0", start)
+	x, err := p.Booking.Explain(ctx, "cleaning", "chair0", start, "")
 	if err != nil || len(x) != 1 {
 		p.T.Fatalf("explained: %+v, %v", x, err)
 	}

@@ -62,7 +62,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 			SlotStart: p.SlotAt(30), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold outside the openings: got %v, want ErrSlotTaken", err)
 		}
-		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.SlotAt(30)); err != nil ||
+		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.SlotAt(30), ""); err != nil ||
 			x[0].Reason != availability.ReasonTaken {
 			t.Errorf("explained: %+v, %v", x, err)
 		}
