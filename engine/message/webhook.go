@@ -123,7 +123,7 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	case notice.IsPermanent(err):
 		return outbound.Outcome{End: outbound.Refused, Detail: err.Error()}
 	default:
-		return outbound.Outcome{End: outbound.Retryable, Detail: err.Error()}
+		return outbound.Outcome{End: outbound.Retryable, Detail: err.Error(), Wait: answer.RetryAfter}
 	}
 }
 

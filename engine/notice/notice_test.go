@@ -68,6 +68,19 @@ func TestPost(t *testing.T) {
 	}
 }
 
+func TestRetryAfterIsSecondsOrDate(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-5": 0, "0": 0, "120": 2 * time.Minute, "7200": maxRetryAfter, "99999999999": 0,
+		"Mon, 30 Nov 2026 12:05:00 GMT": 5 * time.Minute, "Mon, 30 Nov 2026 11:00:00 GMT": 0,
+		"Tue, 01 Dec 2026 12:00:00 GMT": maxRetryAfter,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("Retry-After %q means %s, want %s", header, got, want)
+		}
+	}
+}
+
 func TestRefusePrivate(t *testing.T) {
 	for address, refused := range map[string]bool{
 		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true,

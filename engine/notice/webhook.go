@@ -102,6 +102,22 @@ func NewHooks(o HookOptions) *Hooks {
 type Answer struct {
 	Status int
 	Body   []byte // at most its first 64 KiB, and less if the connection broke
+	// RetryAfter is how long the receiver asks to wait, at most maxRetryAfter, or 0 if it does not ask.
+	RetryAfter time.Duration
+}
+
+// maxRetryAfter limits the effect of a Retry-After header. A webhook is attempted at most ten times within a day.
+const maxRetryAfter = time.Hour
+
+// retryAfter reads the header Retry-After (RFC 9110, 10.2.3): a number of seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	var wait time.Duration
+	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
+		wait = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
 }
 
 // Post delivers one webhook, signed with each of the secrets. The receiver recognizes repeats by the id. The Answer is
@@ -152,5 +168,6 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	case a.Status >= 200 && a.Status < 300:
 		return a, nil
 	}
+	a.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), time.Now())
 	return a, fmt.Errorf("the webhook's server responded with status %d", a.Status)
 }

@@ -208,6 +208,43 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 	})
 }
 
+// TestWebhookWaitsAsReceiverAsks: a receiver in maintenance asks to wait for an hour each time. It receives the webhook
+// after five hours, long after ten attempts at the usual intervals.
+func TestWebhookWaitsAsReceiverAsks(t *testing.T) {
+	t.Parallel()
+	var isBack atomic.Bool
+	var refused, accepted atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close") // the bubble would wait for an idle connection
+		if isBack.Load() {
+			accepted.Add(1)
+			return
+		}
+		refused.Add(1)
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer receiver.Close()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := enginetest.NoticeClinic(t)
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.Webhooks = []clinic.WebhookEndpoint{{ID: "crm", URL: receiver.URL, Active: true}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.MustBook(r)
+		time.Sleep(4*time.Hour + 30*time.Minute)
+		isBack.Store(true)
+		time.Sleep(time.Hour)
+		if refused.Load() != 5 || accepted.Load() != 1 || c.States(a.ID)["appointment.created"] != "delivered" {
+			t.Errorf("the receiver refused %d attempts and accepted %d, want 5 and 1; the deliveries are %v", refused.Load(),
+				accepted.Load(), c.States(a.ID))
+		}
+	})
+}
+
 // TestOperationsKeepOrder: two changes are committed together, and the caller that made the later change enqueues its
 // operation first. The operations are still delivered in the order of the changes.
 func TestOperationsKeepOrder(t *testing.T) {

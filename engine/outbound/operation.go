@@ -69,7 +69,7 @@ type Outcome struct {
 	End    Ending
 	Detail string        // for people; it contains no personal data and no secret
 	Result string        // the id that the remote server assigned
-	Wait   time.Duration // with Deferred: the time until the next attempt
+	Wait   time.Duration // with Deferred: the time until the next attempt; with Retryable: the minimum
 	At     time.Time     // with Deferred: a calendar time for the next attempt, instead of Wait
 	Rest   bool          // with Unknown: the lane rests, as with Unreachable
 }
@@ -153,7 +153,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 			final(store.OperationFailed)
 			return op, "failed"
 		}
-		pending(now.Add(store.Backoff(rules.Backoff, op.Attempts)))
+		pending(now.Add(max(store.Backoff(rules.Backoff, op.Attempts), o.Wait)))
 	case Unknown:
 		op.Unknown = true
 		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(rules.Quarantine)
