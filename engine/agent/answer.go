@@ -39,10 +39,8 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 			"The practice system refused the slot: it is not available.", time.Now().Add(practice.CallReserve))
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
 		ag.forgetPatient(ctx, a.UpstreamPatientID)
-		answer = Answer{
-			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system has no record of this patient.",
-			Guidance: ag.guide(sayNoPatient, a.SlotStart),
-		}
+		answer = ag.agentRefused(ctx, slot, sayNoPatient, PatientNotFound,
+			"The practice system has no record of this patient.", time.Now().Add(practice.CallReserve))
 	case r.End == outbound.Refused:
 		answer = Answer{
 			Outcome: Refused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.",
@@ -78,7 +76,8 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 	}
 }
 
-// agentRefused returns the Answer for a slot that is not available, with alternatives.
+// agentRefused returns the Answer for a booking that the upstream refused or whose slot is not available, with
+// alternatives.
 func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string,
 	deadline time.Time) Answer {
 	answer := Answer{Outcome: Refused, ErrorType: errorType, Message: message, Guidance: ag.guide(say, slot.start)}
