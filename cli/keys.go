@@ -26,7 +26,8 @@ func keysCommand(p process) *cobra.Command {
 		Long: "Creates a new key for signing manage links and agents' tokens. Links and tokens signed with the old\n" +
 			"key stay valid until they expire, so you do not need to notify anyone.\n" +
 			"With --revoke-old, the server refuses them at once. Use this if someone may have copied secret.key.\n" +
-			"The next message about an appointment has a new link. Stop the other nodes of a cluster first.",
+			"The next message about an appointment then has a new link. Stop the other nodes of a cluster before\n" +
+			"you use --revoke-old.",
 		Args: noArguments,
 		RunE: p.throughAdmin(func(ctx context.Context, admin *adminClient, _ config, _ []string) error {
 			var done rotated
