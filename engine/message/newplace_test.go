@@ -21,7 +21,9 @@ func TestMoveToAnotherPlaceNamesPlace(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)
 	synctest.Test(t, func(t *testing.T) {
-		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Notices.Texter = enginetest.TexterTo(t, fake) })
+		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) {
+			o.Notices.Texter = enginetest.TexterTo(t, fake)
+		})
 		ctx := context.Background()
 		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 			s.SMS.CountryCode = "49"
@@ -29,7 +31,8 @@ func TestMoveToAnotherPlaceNamesPlace(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 2, "karim": 1})); err != nil {
+		who := map[string]int{"ada": 2, "karim": 1}
+		if _, err := c.Clinic.Import(ctx, "system", enginetest.ClinicFile(who)); err != nil {
 			t.Fatal(err)
 		}
 		for id, place := range map[string]string{"ada": "north", "karim": "south"} {
@@ -55,8 +58,8 @@ func TestMoveToAnotherPlaceNamesPlace(t *testing.T) {
 			{time.Hour, "karim", "New time: your appointment", "new time for your appointment:"},
 			{2 * time.Hour, "ada", "New time and place: your appointment", "new time and place for your appointment:"},
 		} {
-			if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(step.after),
-				SpecialistID: step.specialist, Actor: "manage"}); err != nil {
+			if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Actor: "manage",
+				SlotStart: c.Start.Add(step.after), SpecialistID: step.specialist}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)

@@ -239,8 +239,8 @@ func TestWebhookWaitsAsReceiverAsks(t *testing.T) {
 		isBack.Store(true)
 		time.Sleep(time.Hour)
 		if refused.Load() != 5 || accepted.Load() != 1 || c.States(a.ID)["appointment.created"] != "delivered" {
-			t.Errorf("the receiver refused %d attempts and accepted %d, want 5 and 1; the deliveries are %v", refused.Load(),
-				accepted.Load(), c.States(a.ID))
+			t.Errorf("the receiver refused %d attempts and accepted %d, want 5 and 1; the deliveries are %v",
+				refused.Load(), accepted.Load(), c.States(a.ID))
 		}
 	})
 }

@@ -175,8 +175,8 @@ func sealFile(from, to string, recipient age.Recipient) (digest []byte, err erro
 
 // otherKey returns the error for a file that the given key does not open.
 func otherKey(path string) error {
-	return fmt.Errorf("%s was encrypted with a different key. Use the key that backup-key printed before this copy was "+
-		"made", path)
+	return fmt.Errorf("%s was encrypted with a different key. Use the key that backup-key printed before this copy "+
+		"was made", path)
 }
 
 // unseal decrypts the files of a sealed copy into an existing directory. age detects a changed or missing part of a

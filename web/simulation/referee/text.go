@@ -18,6 +18,7 @@ type Text struct {
 
 	about  *texting
 	kind   string
+	form   string // the key in textForms: the kind, and what a move has changed
 	group  string // of a message about several appointments: the kind of the change
 	batch  *batch // that such a message is about
 	offer  string // the id of the offer or proposal that it is about
@@ -69,10 +70,16 @@ const (
 // reminderLeads lists how long before the start the clinic sends each reminder.
 var reminderLeads = []time.Duration{48 * time.Hour, 2 * time.Hour}
 
-// textForms match the program's text messages. The clinic's name may be shortened.
+// textForms match the program's text messages. The clinic's name may be shortened. There are four texts about a move.
 var textForms = map[string]*regexp.Regexp{
 	"confirmation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment is on ([^.]*)\.`),
 	"reschedule":   regexp.MustCompile(`^Harbour Cl[a-z]*: new time for your appointment: ([^.]*)\.`),
+	"reschedule_kept": regexp.MustCompile(
+		`^Harbour Cl[a-z]*: your appointment on ([^.]*) has changed \(same time\)\.`),
+	"reschedule_place": regexp.MustCompile(
+		`^Harbour Cl[a-z]*: new time and place for your appointment: ([^.]*)\.`),
+	"reschedule_kept_place": regexp.MustCompile(
+		`^Harbour Cl[a-z]*: new place for your appointment on ([^.]*) \(same time\)\.`),
 	"cancellation": regexp.MustCompile(`^Harbour Cl[a-z]*: your appointment on ([^.]*) was cancelled\.$`),
 	"reminder": regexp.MustCompile(
 		`^Harbour Cl[a-z]*: reminder of your (?:appointment|\d+ appointments, the first) on ([^.]*)\.`),
@@ -214,10 +221,13 @@ func (r *Referee) Texted(t Text) error {
 		}
 	}
 	when := ""
-	for kind, form := range textForms {
+	for name, form := range textForms {
 		if m := form.FindStringSubmatch(t.Body); m != nil {
-			t.kind, when = kind, m[1]
+			t.kind, t.form, when = name, name, m[1]
 		}
+	}
+	if strings.HasPrefix(t.form, "reschedule") {
+		t.kind = "reschedule"
 	}
 	for kind, form := range groupForms {
 		if form.MatchString(t.Body) {
@@ -241,7 +251,7 @@ func (r *Referee) Texted(t Text) error {
 		x := r.texts[id]
 		for i := range x.numbers {
 			if n := &x.numbers[i]; n.value == t.To && n.appliedAt(t.At) {
-				if r.hadTime(x, &t, when) {
+				if r.hadTime(x, &t, when) && r.hasMoved(x, &t, when) {
 					about = append(about, x)
 				}
 				break
@@ -371,32 +381,6 @@ func (r *Referee) reminders(start, from, until time.Time) (dues []time.Time) {
 	return dues
 }
 
-// hadTime reports whether a message contains a time that its appointment may have had when the message arrived.
-func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
-	if t.kind == "cancellation" {
-		c := &x.cancelled
-		return x.loose || !c.from.IsZero() && !t.At.Before(c.from) && r.names(&c.value, when)
-	}
-	for i := range x.times {
-		if at := &x.times[i]; at.appliedAt(t.At) && r.names(&at.value, when) {
-			return true
-		}
-	}
-	return x.loose
-}
-
-// names reports whether a text message contains the time of a span, in its specialist's zone.
-func (r *Referee) names(s *Span, when string) bool {
-	zone := r.Specialists[s.Specialist].Zone
-	rest, found := strings.CutPrefix(when, s.Start.In(zone).Format("Mon 2 Jan, 15:04"))
-	if zone.String() != r.Zone.String() {
-		city := zone.String()[strings.LastIndex(zone.String(), "/")+1:]
-		return found && (strings.HasSuffix(rest, " ("+zone.String()+")") ||
-			strings.HasSuffix(rest, " ("+strings.ReplaceAll(city, "_", " ")+")"))
-	}
-	return found && !strings.Contains(rest, "(")
-}
-
 // secrets returns the words that no text message may contain.
 func (r *Referee) secrets() []string {
 	words := []string{"flu", "allergy", "hurts", "jo "}
@@ -513,7 +497,7 @@ func (r *Referee) textDue(x *texting, kinds []string, s *Span, from, due, until 
 		if !slices.Contains(kinds, t.kind) {
 			continue
 		}
-		m := textForms[t.kind].FindStringSubmatch(t.Body)
+		m := textForms[t.form].FindStringSubmatch(t.Body)
 		if t.Settled && !t.counts && t.To == number && r.names(s, m[1]) &&
 			!t.At.Before(from) && !t.At.After(until.Add(textUnderWay)) {
 			t.counts = true

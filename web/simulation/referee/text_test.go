@@ -30,6 +30,11 @@ const newTime = "new time for your appointment: Wed 25 Nov, 09:00." + sentLink
 
 func TestRefereeFindsWrongTexts(t *testing.T) {
 	t.Parallel()
+	toLater := func(t *testing.T, r *Referee) { // an hour later, at the same place
+		r.Specialists["ada"].Weekly[time.Wednesday] = []Window{{From: 540, To: 720}}
+		mustNot(t, r.Booked(r.appointment("a", "checkup", at(2*24+10, 0))))
+		r.ReviewTexts(at(9, 0))
+	}
 	remind := func(when time.Time) Text {
 		return message("reminder of your appointment on Wed 25 Nov, 09:00."+sentLink, when)
 	}
@@ -64,6 +69,15 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 			mustNot(t, r.Booked(a))
 			r.ReviewTexts(at(9, 0))
 		}, text: func() Text { return message(newTime, at(9, 0)) }},
+		"a new place": {before: toLater, text: func() Text {
+			return message("new time and place for your appointment: Wed 25 Nov, 10:00."+sentLink, at(9, 0))
+		}, want: "about no appointment"},
+		"the same time": {before: toLater, text: func() Text {
+			return message("your appointment on Wed 25 Nov, 10:00 has changed (same time)."+sentLink, at(9, 0))
+		}, want: "about no appointment"},
+		"a new time": {before: toLater, text: func() Text {
+			return message("new time for your appointment: Wed 25 Nov, 10:00."+sentLink, at(9, 0))
+		}},
 		"a second confirmation": {before: func(t *testing.T, r *Referee) {
 			mustNot(t, r.Texted(message(confirmed, at(8, 0))))
 		}, text: func() Text { return message(confirmed, at(8, 1)) }, want: "and 1 were due"},

@@ -268,7 +268,7 @@ func (r *Referee) groupDue(b *batch, x *texting, s *Span, due, until time.Time,
 	for i := range r.received {
 		t := &r.received[i]
 		if t.Settled && t.To == number && !t.At.Before(b.from) && !t.At.After(until.Add(textUnderWay)) &&
-			(t.batch == b || t.kind == b.kind && r.names(s, textForms[t.kind].FindStringSubmatch(t.Body)[1])) {
+			(t.batch == b || t.kind == b.kind && r.names(s, textForms[t.form].FindStringSubmatch(t.Body)[1])) {
 			return nil
 		}
 	}

@@ -72,7 +72,7 @@ func (r *Referee) hasNumber(o *OfferedTime, number string, at time.Time) bool {
 // judgeOffer judges a message about an offer or a proposal. The offer must be open, and it must be too late to undo the
 // change that led to it. The message must name its time and its end. There is at most one message about each offer.
 func (r *Referee) judgeOffer(t *Text, what, when string) error {
-	until := textForms[t.kind].FindStringSubmatch(t.Body)[2]
+	until := textForms[t.form].FindStringSubmatch(t.Body)[2]
 	var found *OfferedTime
 	for i := range r.offered {
 		o := &r.offered[i]
