@@ -139,12 +139,8 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	var b strings.Builder
 	fmt.Fprintf(&b, "restored %s into %s\n", path, data)
 	if replayed != nil {
-		increments := "increments"
-		if replayed.Steps == 1 {
-			increments = "increment"
-		}
-		fmt.Fprintf(&b, "the restored data ends at %s: %d %s since %s\n", replayed.Last.Format(time.RFC3339),
-			replayed.Steps, increments, replayed.Begun.Format(time.RFC3339))
+		fmt.Fprintf(&b, "the restored data ends at %s: %s since %s\n", replayed.Last.Format(time.RFC3339),
+			backup.Increments(replayed.Steps), replayed.Begun.Format(time.RFC3339))
 		if replayed.Broken != nil {
 			fmt.Fprintf(&b, "later changes were NOT restored: %v\n", replayed.Broken)
 		}

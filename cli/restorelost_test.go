@@ -45,7 +45,7 @@ func loseMachine(t *testing.T, second string, flags []string) {
 				t.Fatal(err)
 			}
 			for _, b := range list { // the newest first
-				if _, err := fmt.Sscanf(b.Note, "number of increments: %d", &increments); err == nil {
+				if _, err := fmt.Sscanf(b.Note, "%d increments", &increments); err == nil {
 					return b.Path, increments
 				}
 			}

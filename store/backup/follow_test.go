@@ -104,7 +104,7 @@ func TestIncrementalIsRestoredWithKeyOnly(t *testing.T) {
 	}
 	list, err := List(t.Context(), dir, Access{}, []string{second})
 	if err != nil || len(list) != 1 || list[0].Path != trails[0].Path ||
-		!strings.Contains(list[0].Note, "number of increments: 5") {
+		!strings.Contains(list[0].Note, "5 increments") {
 		t.Errorf("the list has %+v, %v", list, err)
 	}
 	path := trails[0].Path

@@ -45,9 +45,17 @@ type Incremental struct {
 	Unread  error  // why the list of files may be incomplete
 }
 
+// Increments returns a number of increments in words: "1 increment", "4 increments".
+func Increments(n int) string {
+	if n == 1 {
+		return "1 increment"
+	}
+	return fmt.Sprintf("%d increments", n)
+}
+
 // Text returns one line that describes an incremental backup.
 func (i Incremental) Text() string {
-	text := fmt.Sprintf("number of increments: %d, since %s", i.Steps, i.Begun.UTC().Format(time.RFC3339))
+	text := Increments(i.Steps) + " since " + i.Begun.UTC().Format(time.RFC3339)
 	if i.Missing != "" {
 		text += ", " + i.Missing + " is missing"
 	}

@@ -80,8 +80,8 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 		r.Last, r.Steps = head.Made, n+1
 	}
 	if r.Broken == nil && r.Steps == found.Steps && found.More > 0 {
-		r.Broken = fmt.Errorf("%s is missing, so the %d increments after it cannot be used", called+"/"+found.Missing,
-			found.More)
+		r.Broken = fmt.Errorf("%s is missing, so the %s after it cannot be used", called+"/"+found.Missing,
+			Increments(found.More))
 	}
 	return r, os.WriteFile(filepath.Join(into, KeysFile), before.Keys, 0o600)
 }
