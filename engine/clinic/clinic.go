@@ -127,7 +127,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 		}
 		var m record.Mistakes
 		checkSettings(&m, cl.languages(), &after, &before)
-		after.checkUse(&m, s)
+		after.checkUse(&m, s, time.Now())
 		if err := checkVisited(ctx, &m, tx, s, after.Places); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 		if err := tx.PutClinic(ctx, s.Clinic); err != nil {
 			return err
 		}
-		return leaveRemovedPlaces(ctx, tx)
+		return clearPlaces(ctx, tx, s, after.Places)
 	})
 	return after, err
 }

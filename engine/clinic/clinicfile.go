@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -135,7 +136,7 @@ func (f *File) rows(s *store.Schedule, languages []string) (*importRows, error) 
 		r.types = append(r.types, t)
 	}
 	if settings != nil {
-		settings.checkUse(&m, r.unchanged(s))
+		settings.checkUse(&m, r.unchanged(s), time.Now())
 	}
 	return r, m.Err()
 }

@@ -193,9 +193,7 @@ func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	}
 }
 
-// leaveRemovedPlaces clears the removed places in the hours that did not keep them: overrides of past dates, and the
-// hours of specialists who were archived. Hours at an unknown place would make every later change to the settings fail,
-// and the file of Export could not be imported.
+// leaveRemovedPlaces is like clearPlaces, for the stored schedule in the state that the transaction sees.
 func leaveRemovedPlaces(ctx context.Context, tx store.Tx) error {
 	s, err := StoredSchedule(ctx, tx)
 	if err != nil {
@@ -205,8 +203,15 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx) error {
 	if err != nil {
 		return err
 	}
+	return clearPlaces(ctx, tx, &s, settings.Places)
+}
+
+// clearPlaces clears the places in the hours of a schedule that are not among the clinic's places. These are overrides
+// of past dates, and the hours of specialists who were archived, because they do not keep a place. Hours at an unknown
+// place would make every later change to the settings fail, and the file of Export could not be imported.
+func clearPlaces(ctx context.Context, tx store.Tx, s *store.Schedule, places []Place) error {
 	clearPlace := func(w *store.Window) bool {
-		if slices.ContainsFunc(settings.Places, func(p Place) bool { return p.ID == w.Place }) || w.Place == "" {
+		if slices.ContainsFunc(places, func(p Place) bool { return p.ID == w.Place }) || w.Place == "" {
 			return false
 		}
 		w.Place = ""
@@ -240,10 +245,10 @@ func leaveRemovedPlaces(ctx context.Context, tx store.Tx) error {
 }
 
 // usedPlaces returns the places that the hours name. The value for each place is the id of the first specialist with
-// hours there. Weekly hours are searched before overrides. Overrides of dates that have ended in every time zone do not
-// count.
-func usedPlaces(s *store.Schedule) map[string]string {
-	yesterday := store.DateOf(record.Now().UTC()).AddDays(-1)
+// hours there. Weekly hours are searched before overrides. Overrides of dates that have ended in every time zone by now do
+// not count.
+func usedPlaces(s *store.Schedule, now time.Time) map[string]string {
+	yesterday := store.DateOf(now.UTC()).AddDays(-1)
 	used := make(map[string]string)
 	note := func(place, specialistID string) {
 		if _, known := used[place]; !known && place != "" {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -288,7 +289,7 @@ func groupsOf(s *store.Schedule) []TypeGroup {
 }
 
 // checkUse refuses settings without a group or a place that the schedule uses.
-func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
+func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule, now time.Time) {
 	for i := range schedule.AppointmentTypes {
 		t := &schedule.AppointmentTypes[i]
 		if t.Page.Group != "" && !slices.ContainsFunc(s.TypeGroups, func(g TypeGroup) bool {
@@ -300,7 +301,7 @@ func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 			break
 		}
 	}
-	used := usedPlaces(schedule)
+	used := usedPlaces(schedule, now)
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		if !slices.ContainsFunc(s.Places, func(p Place) bool { return p.ID == id }) {
 			m.Add("places", "the hours of the specialist %q are at %q; move these hours to another place "+
