@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine/booking"
@@ -112,5 +111,9 @@ func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appoint
 // the zone, as emails do: "Sunday, October 31st at 2 AM CEST".
 func (ag *Agent) Spoken(at time.Time) string {
 	local := at.In(ag.clinic.Zone())
-	return strings.TrimSuffix(ag.language().Spoken(local)+" "+clinic.ZoneIfRepeated(local), " ")
+	text := ag.language().Spoken(local)
+	if zone := clinic.ZoneIfRepeated(local); zone != "" {
+		text += " " + zone
+	}
+	return text
 }
