@@ -90,7 +90,8 @@ func TestAppointmentTypes(t *testing.T) {
 
 	for field, body := range map[string]map[string]any{
 		"name": {"name": ""}, "durationMinutes": {"durationMinutes": 0}, "slotStepMinutes": {"slotStepMinutes": -1}, "capacity": {"capacity": 501},
-		"holdTtlSeconds": {"holdTtlSeconds": 8000}, "maxHoldSeconds": {"maxHoldSeconds": 1}, "horizonDays": {"horizonDays": 0}, "id": {"id": "a/b"},
+		"holdTtlSeconds": {"holdTtlSeconds": 8000}, "maxHoldSeconds": {"maxHoldSeconds": 1},
+		"horizonDays": {"horizonDays": 0}, "id": {"id": "a/b"},
 		"specialists[0].specialistId": {"specialists": []map[string]any{{"specialistId": "nobody"}}},
 	} {
 		all := map[string]any{"name": "X"}

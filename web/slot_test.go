@@ -203,7 +203,9 @@ func TestExplainGivesReason(t *testing.T) {
 		}
 	}
 	own := header{"Holdfast-Client": client(1)} // the list of slots counts its hold as free too
-	for at, got := range map[string]map[string]string{"header": why(h.at(0), own), "query": why(h.at(0) + "&clientId=" + client(1))} {
+	for at, got := range map[string]map[string]string{
+		"header": why(h.at(0), own), "query": why(h.at(0) + "&clientId=" + client(1)),
+	} {
 		if got["ada"] != "bookable" {
 			t.Errorf("with the client in the %s: got %v, want its own hold not to count", at, got)
 		}
