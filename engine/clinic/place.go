@@ -245,8 +245,8 @@ func clearPlaces(ctx context.Context, tx store.Tx, s *store.Schedule, places []P
 }
 
 // usedPlaces returns the places that the hours name. The value for each place is the id of the first specialist with
-// hours there. Weekly hours are searched before overrides. Overrides of dates that have ended in every time zone by now do
-// not count.
+// hours there. Weekly hours are searched before overrides. Overrides of dates that have ended by now in every time zone
+// do not count.
 func usedPlaces(s *store.Schedule, now time.Time) map[string]string {
 	yesterday := store.DateOf(now.UTC()).AddDays(-1)
 	used := make(map[string]string)
