@@ -65,7 +65,7 @@ func Holidays(file string) ([]Holiday, error) {
 	case !p.begun:
 		return nil, &HolidayError{0, "this is not a calendar: BEGIN:VCALENDAR is missing"}
 	case len(p.open) > 0:
-		return nil, &HolidayError{0, "the file is incomplete: END:" + p.open[len(p.open)-1] + " is missing"}
+		return nil, &HolidayError{0, "the file is incomplete: END:" + clip(p.open[len(p.open)-1]) + " is missing"}
 	}
 	sort.SliceStable(p.days, func(i, j int) bool {
 		a, b := &p.days[i], &p.days[j]

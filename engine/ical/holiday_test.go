@@ -46,10 +46,11 @@ func TestHolidaysNamesRefusedEntries(t *testing.T) {
 		file, want string
 		line       int
 	}{
-		"nothing":          {"", "BEGIN:VCALENDAR is missing", 0},
-		"a page":           {"<html>", "not NAME:VALUE", 1},
-		"another property": {"VERSION:2.0", "BEGIN:VCALENDAR comes first", 1},
-		"half a file":      {"BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "END:VEVENT is missing", 0},
+		"nothing":               {"", "BEGIN:VCALENDAR is missing", 0},
+		"a page":                {"<html>", "not NAME:VALUE", 1},
+		"another property":      {"VERSION:2.0", "BEGIN:VCALENDAR comes first", 1},
+		"half a file":           {"BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "END:VEVENT is missing", 0},
+		"a long name left open": {"BEGIN:VCALENDAR\nBEGIN:" + strings.Repeat("X", 300), "END:XXX", 0},
 		"a rule": {holidayCalendar(vevent("DTSTART:20261003", "RRULE:FREQ=YEARLY")),
 			"RRULE is not supported", 5},
 		"dates besides": {holidayCalendar(vevent("DTSTART:20261003", "RDATE:20271003")),
@@ -80,7 +81,7 @@ func TestHolidaysNamesRefusedEntries(t *testing.T) {
 		got, err := Holidays(test.file)
 		var wrong *HolidayError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || wrong.Line != test.line ||
-			got != nil {
+			len(err.Error()) > 200 || got != nil {
 			t.Errorf("%s: got %v, %v; want line %d: %s", name, got, err, test.line, test.want)
 		}
 	}
