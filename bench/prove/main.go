@@ -28,7 +28,7 @@ type options struct {
 	rows   string
 	seed   uint64
 	most   time.Duration // no row starts another run after this time; 0 means no limit
-	fuzz   time.Duration // how long each fuzz target runs; 0 means 2000 inputs, and 10 min in the long form
+	fuzz   time.Duration // how long each fuzz target runs; 0 means only the known inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty means none
 	resume string        // the file that stores the progress of the long form; empty means none
 }
@@ -46,7 +46,7 @@ func run(args []string, table []row, out, problems io.Writer) int {
 	flags.DurationVar(&o.most, "most", 0,
 		"in the long form no row begins another run after this time; 0: until it has its count")
 	flags.DurationVar(&o.fuzz, "fuzz", 0,
-		"how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form")
+		"how long each fuzz target runs; 0: only the known inputs, and 10 min in the long form")
 	flags.StringVar(&o.record, "record", "", "the page whose table is told what was seen")
 	flags.StringVar(&o.resume, "resume", "", "in the long form, the file that keeps the progress for the next run")
 	if err := flags.Parse(args); err != nil {

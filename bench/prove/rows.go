@@ -407,7 +407,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: tokens", unit: "executions", pkg: "./engine/token", fuzz: "FuzzTokens",
+		name: "fuzz: tokens", unit: "inputs", pkg: "./engine/token", fuzz: "FuzzTokens",
 		bug: &bug{
 			says: `but only issued tokens may be accepted`,
 			lines: []planted.Bug{
@@ -416,7 +416,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: mutations of a token", unit: "executions", pkg: "./engine/token", fuzz: "FuzzMutation",
+		name: "fuzz: mutations of a token", unit: "inputs", pkg: "./engine/token", fuzz: "FuzzMutation",
 		bug: &bug{
 			says: `is accepted as well as`,
 			lines: []planted.Bug{
@@ -425,7 +425,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: key files", unit: "executions", pkg: "./engine/token", fuzz: "FuzzParseKeyring",
+		name: "fuzz: key files", unit: "inputs", pkg: "./engine/token", fuzz: "FuzzParseKeyring",
 		bug: &bug{
 			says: `changes when it is written and read again`,
 			lines: []planted.Bug{
@@ -434,7 +434,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: upstream answers", unit: "executions", pkg: "./engine/upstream", fuzz: "FuzzAnswer",
+		name: "fuzz: upstream answers", unit: "inputs", pkg: "./engine/upstream", fuzz: "FuzzAnswer",
 		bug: &bug{
 			says: `got a yes`,
 			lines: []planted.Bug{
@@ -443,7 +443,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: its times", unit: "executions", pkg: "./engine/upstream", fuzz: "FuzzParseTime",
+		name: "fuzz: its times", unit: "inputs", pkg: "./engine/upstream", fuzz: "FuzzParseTime",
 		bug: &bug{
 			says: `after writing and reading`,
 			lines: []planted.Bug{
@@ -452,7 +452,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: holiday files", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzHolidays",
+		name: "fuzz: holiday files", unit: "inputs", pkg: "./engine/ical", fuzz: "FuzzHolidays",
 		bug: &bug{
 			says: `\d+ is \{.*\} of \[`,
 			lines: []planted.Bug{
@@ -462,7 +462,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: calendar texts", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzWriter",
+		name: "fuzz: calendar texts", unit: "inputs", pkg: "./engine/ical", fuzz: "FuzzWriter",
 		bug: &bug{
 			says: `\d quotes in`,
 			lines: []planted.Bug{
@@ -471,7 +471,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: zones", unit: "executions", pkg: "./engine/availability", fuzz: "FuzzLoadZone",
+		name: "fuzz: zones", unit: "inputs", pkg: "./engine/availability", fuzz: "FuzzLoadZone",
 		bug: &bug{
 			says: `was loaded, but is not a zone`,
 			lines: []planted.Bug{
@@ -480,7 +480,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: dates", unit: "executions", pkg: "./store", fuzz: "FuzzParseDate",
+		name: "fuzz: dates", unit: "inputs", pkg: "./store", fuzz: "FuzzParseDate",
 		bug: &bug{
 			says: `but its String is`,
 			lines: []planted.Bug{
@@ -489,7 +489,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: times of day", unit: "executions", pkg: "./store", fuzz: "FuzzParseTimeOfDay",
+		name: "fuzz: times of day", unit: "inputs", pkg: "./store", fuzz: "FuzzParseTimeOfDay",
 		bug: &bug{
 			says: `whose String is`,
 			lines: []planted.Bug{
@@ -498,7 +498,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: cursors", unit: "executions", pkg: "./store", fuzz: "FuzzParseCursor",
+		name: "fuzz: cursors", unit: "inputs", pkg: "./store", fuzz: "FuzzParseCursor",
 		bug: &bug{
 			says: `and a second time`,
 			lines: []planted.Bug{
@@ -507,7 +507,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: calendars of specialists", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzBusy",
+		name: "fuzz: calendars of specialists", unit: "inputs", pkg: "./engine/ical", fuzz: "FuzzBusy",
 		bug: &bug{
 			says: `busy from .*, which is \d+ of`,
 			lines: []planted.Bug{
@@ -516,7 +516,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: answers of booking rules", unit: "executions", pkg: "./engine/rule", fuzz: "FuzzRead",
+		name: "fuzz: answers of booking rules", unit: "inputs", pkg: "./engine/rule", fuzz: "FuzzRead",
 		bug: &bug{
 			says: `accepted .* with ""`,
 			lines: []planted.Bug{
@@ -525,7 +525,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: cells of tables", unit: "executions", pkg: "./engine/sheet", fuzz: "FuzzGuard",
+		name: "fuzz: cells of tables", unit: "inputs", pkg: "./engine/sheet", fuzz: "FuzzGuard",
 		bug: &bug{
 			says: `starts a formula at`,
 			lines: []planted.Bug{
@@ -533,9 +533,9 @@ var rows = []row{
 			},
 		},
 	},
-	{name: "fuzz: settings files", unit: "executions", pkg: "./cli", fuzz: "FuzzFileOfSettings", onlyLong: true},
-	{name: "fuzz: bodies", unit: "executions", pkg: "./web", fuzz: "FuzzBodies", onlyLong: true},
-	{name: "fuzz: targets", unit: "executions", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
+	{name: "fuzz: settings files", unit: "inputs", pkg: "./cli", fuzz: "FuzzFileOfSettings", onlyLong: true},
+	{name: "fuzz: bodies", unit: "inputs", pkg: "./web", fuzz: "FuzzBodies", onlyLong: true},
+	{name: "fuzz: targets", unit: "inputs", pkg: "./web", fuzz: "FuzzTargets", onlyLong: true},
 }
 
 // storm returns a row that injects one fault after another into the nodes: 37 kinds with Redis, 20 without. Each of

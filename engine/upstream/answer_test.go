@@ -299,7 +299,10 @@ func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 // FuzzAnswer: a response counts as success only if it is one complete document that says Success, and as a certain
 // failure only if it says so.
 func FuzzAnswer(f *testing.F) {
-	files, _ := filepath.Glob("../../testdata/upstream/*.xml")
+	files, err := filepath.Glob("../../testdata/upstream/*.xml")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("got %d files, %v", len(files), err)
+	}
 	for _, file := range files {
 		body, err := os.ReadFile(file)
 		if err != nil {
