@@ -175,12 +175,15 @@ func (s setting) choose(sources ...[]given) (given, error) {
 	return given{value: s.fallback, from: "default"}, nil
 }
 
+// byteOrderMark is what some Windows programs write at the beginning of a text file.
+const byteOrderMark = "\ufeff"
+
 // readSecret reads a secret from its file, without the line break that editors add at the end. An empty file is an
 // error: without its value, a setting would have its default, so a server whose database URL is in the file would serve
 // a new, empty clinic.
 func readSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
-	value := strings.TrimRight(string(b), "\r\n")
+	value := strings.TrimRight(strings.TrimPrefix(string(b), byteOrderMark), "\r\n")
 	if err == nil && value == "" {
 		err = fmt.Errorf("the file %s is empty", path)
 	}
@@ -230,7 +233,11 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+		text := lines.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, byteOrderMark)
+		}
+		line := strings.TrimSpace(text)
 		if line == "" || line[0] == '#' {
 			continue
 		}

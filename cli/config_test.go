@@ -222,6 +222,18 @@ func TestUnknownLineIsLogged(t *testing.T) {
 	contains(t, "a file that is not there", err.Error(), "flag --config", "does not exist", "nowhere")
 }
 
+// TestByteOrderMarkIsSkipped: Windows editors write a byte order mark before the first setting, or a secret.
+func TestByteOrderMarkIsSkipped(t *testing.T) {
+	t.Parallel()
+	const mark = "\ufeff"
+	key := write(t, mark+longEnough+"\r\n")
+	got, warnings, err := resolved(t, nil, "--config",
+		write(t, mark+"HOLDFAST_LOG_FORMAT=json\r\nHOLDFAST_ADMIN_KEY_FILE="+key+"\r\n"))
+	if err != nil || len(warnings) > 0 || got.logFormat != "json" || got.adminKey != longEnough {
+		t.Errorf("got log format %q, admin key %q, %v, %v", got.logFormat, got.adminKey, warnings, err)
+	}
+}
+
 // TestConfigPrintCanBeReadBack: the output is a valid settings file with the same values.
 func TestConfigPrintCanBeReadBack(t *testing.T) {
 	t.Parallel()

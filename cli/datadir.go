@@ -121,8 +121,8 @@ const lockPatience = 2 * time.Second
 
 // halfMade lists the patterns of files and directories that are written under a temporary name and then renamed. They
 // are created only while the directory is locked.
-var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*",
-	".writable-*"}
+var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern,
+	disk.NewPattern, ".writable-*"}
 
 // checkDir is the pattern of directories for trying an upgrade. These directories are created without the lock. So are
 // the directories for opening a backup during a restore (backup.OpenedPattern); they contain the database and
@@ -140,7 +140,7 @@ const (
 // removeHalfMade removes files that a process left behind because it was killed while it created, copied or restored a
 // backup, wrote the keys, tried an upgrade, or moved a clinic here. It ignores errors: leftover files do no harm.
 func (d *dataDir) removeHalfMade(now time.Time) {
-	for _, dir := range []string{d.path, d.file(backupsDir)} {
+	for _, dir := range []string{d.path, d.file(backupsDir), d.file(certificatesDir)} {
 		for _, pattern := range halfMade {
 			left, _ := filepath.Glob(filepath.Join(dir, pattern))
 			for _, path := range left {

@@ -113,8 +113,14 @@ func TestPartialFilesAreRemoved(t *testing.T) {
 		}
 		copied(t, filepath.Join(dir, databaseFile), filepath.Join(dir, left, databaseFile))
 	}
+	for _, left := range []string{".new-123", filepath.Join(certificatesDir, ".new-456")} {
+		if err := os.MkdirAll(filepath.Join(dir, certificatesDir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		copied(t, filepath.Join(dir, secretFile), filepath.Join(dir, left)) // as disk.Replace leaves it
+	}
 	must(t, "export", "--data", dir)
-	for _, in := range []string{dir, filepath.Join(dir, backupsDir)} {
+	for _, in := range []string{dir, filepath.Join(dir, backupsDir), filepath.Join(dir, certificatesDir)} {
 		if left, _ := filepath.Glob(filepath.Join(in, ".*-*")); len(left) > 0 {
 			t.Errorf("%v remain", left)
 		}

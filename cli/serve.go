@@ -271,7 +271,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 func (h *house) openBolt(ctx context.Context, _ config, _ houseOptions, o *engine.Options) (err error) {
 	h.file, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
 	if err != nil {
-		return err
+		return otherOwner(err)
 	}
 	h.closing = append(h.closing, h.file.Close)
 	h.queue, o.QueueRebuilt = h.file, h.file.Rebuilt()

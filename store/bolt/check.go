@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,6 +29,7 @@ const (
 	exitDamaged    = 3
 	exitInUse      = 4
 	exitUnreadable = 5
+	exitDenied     = 6
 )
 
 // Check starts a child process that reads the whole file, because a damaged file can kill the process that maps it. It
@@ -77,6 +79,8 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 			"list)", ErrInUse, path)
 	case code == exitUnreadable:
 		return fmt.Errorf("queue: %s could not be checked: %s", path, reason)
+	case code == exitDenied:
+		return fmt.Errorf("queue: %s could not be checked: %w", path, fs.ErrPermission)
 	case code == exitDamaged:
 		return fmt.Errorf("%w: %s", ErrDamaged, reason)
 	default:
@@ -130,6 +134,8 @@ func checkMain(path string) (code int) {
 			return exitDamaged
 		case errors.Is(err, ErrInUse):
 			return exitInUse
+		case errors.Is(err, fs.ErrPermission):
+			return exitDenied
 		default:
 			return exitUnreadable
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -241,6 +242,21 @@ func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") ||
 		strings.Count(err.Error(), "queue: ") != 1 {
 		t.Errorf("a missing file: got %v, want one error that it could not be checked", err)
+	}
+}
+
+// TestForeignFileIsPermissionError checks that the caller can recognize a file of another user, to advise what to do.
+func TestForeignFileIsPermissionError(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root can open every file")
+	}
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	if err := os.WriteFile(path, lived(t), 0); err != nil {
+		t.Fatal(err)
+	}
+	err := bolt.Check(t.Context(), path)
+	if !errors.Is(err, fs.ErrPermission) || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want that %s cannot be opened", err, path)
 	}
 }
 

@@ -16,10 +16,14 @@ import (
 	"time"
 )
 
+// NewPattern is the pattern of the files that Replace writes and then renames. A process that is killed in Replace
+// leaves such a file behind.
+const NewPattern = ".new-*"
+
 // Replace writes text to the file at path. After a crash, the file contains either the old or the new content, never a
 // part of either.
 func Replace(path string, text []byte) error {
-	partial, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	partial, err := os.CreateTemp(filepath.Dir(path), NewPattern)
 	if err != nil {
 		return err
 	}

@@ -100,8 +100,7 @@ func apply(c *conn, m store.Migration) error {
 	}
 	if err != nil {
 		c.fault = nil
-		_, undone := c.exec("ROLLBACK")
-		return errors.Join(err, undone)
+		return errors.Join(err, c.rollback())
 	}
 	return nil
 }

@@ -349,13 +349,22 @@ func (w *writer) call(r *request) (wrote bool, err error) {
 	return t.wrote, err
 }
 
+// rollback ends the transaction. SQLite may already have rolled back by itself, for example because the disk is full;
+// then there is nothing to roll back.
+func (c *conn) rollback() error {
+	_, err := c.exec("ROLLBACK")
+	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
+		return nil
+	}
+	return err
+}
+
 // abort ends the batch: it undoes everything and returns cause from every request in it.
 func (w *writer) abort(cause error) {
 	w.conn.fault = nil
 	w.conn.executed = 0
 	w.current = nil
-	// SQLite may already have rolled back by itself; then there is nothing to roll back.
-	if _, err := w.conn.exec("ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+	if err := w.conn.rollback(); err != nil {
 		w.die(fmt.Errorf("%w: a failed batch could not be rolled back: %w", store.ErrUnavailable, err))
 	}
 	w.conn.fault = nil
