@@ -61,17 +61,30 @@ func isCommon(password string, about ...string) bool {
 		return true
 	}
 	for _, known := range about {
-		for _, word := range strings.FieldsFunc(strings.ToLower(known), func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
-			if len(word) >= 4 && bare(text) == word {
-				return true
-			}
+		if isPart(bare(strings.Join(words(text), "")), words(strings.ToLower(known))) {
+			return true
 		}
 	}
 	for _, s := range []string{bare(text), bare(leet.Replace(text)), leet.Replace(bare(text))} {
 		if n := unit(s); isCommonWord(s) || n < len(s) && isCommonWord(s[:n]) {
 			return true
+		}
+	}
+	return false
+}
+
+// words returns the runs of letters and digits in s.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// isPart reports whether text is one of these words, or several consecutive ones written together.
+func isPart(text string, of []string) bool {
+	for i := range of {
+		for j := i + 1; j <= len(of); j++ {
+			if part := strings.Join(of[i:j], ""); len(part) >= 4 && text == part {
+				return true
+			}
 		}
 	}
 	return false
