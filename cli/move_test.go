@@ -230,7 +230,7 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target contains another clinic"},
 		{"a server that runs", []string{"--data", running.dir.path, "--to", url}, "in use"},
 		{"no server there", []string{"--data", dir, "--to", "postgres://127.0.0.1:1/none?sslmode=disable"},
-			"opening the database"},
+			"Check that PostgreSQL is running"},
 		{"another clinic's directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" +
 			occupied}, "its own secret.key"},
 		{"other keys", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + otherKey},

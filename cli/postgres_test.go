@@ -117,7 +117,7 @@ func TestServeWithPostgres(t *testing.T) {
 		"with another database":   {"serve", "--data", dir, "--database", postgresURL(t), "--listen", "127.0.0.1:0"},
 		"beside a clinic's file":  {"serve", "--data", clinicDir(t), "--database", url, "--listen", "127.0.0.1:0"},
 		"a demo":                  {"demo", "--database", url, "--listen", "127.0.0.1:0"},
-		"a restore of a file":     {"restore", "--data", dir, clinicBackup(t)},
+		"a restore of a file":     {"restore", "--data", dir, "--database", url, clinicBackup(t)},
 		"a command without a URL": {"apikey", "list", "--data", dir},
 	} {
 		if got := command(t, nil, "", args...); got.code != 1 {
@@ -126,7 +126,7 @@ func TestServeWithPostgres(t *testing.T) {
 			contains(t, what, got.stderr, map[string]string{
 				"without --database": "--database", "with another database": "belongs to the database",
 				"beside a clinic's file": "contains a SQLite database", "a demo": "remove --database",
-				"a restore of a file": "belongs to a PostgreSQL clinic", "a command without a URL": "--database",
+				"a restore of a file": "is a backup of SQLite", "a command without a URL": "--database",
 			}[what])
 		}
 	}

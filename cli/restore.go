@@ -85,8 +85,9 @@ func (p process) restore(ctx context.Context, cfg config, path, keyFile string, 
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.close()) }()
-	if err := dir.refusePostgres(); err != nil {
-		return err
+	if dir.refusePostgres() != nil {
+		return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic, but %s is a backup of SQLite. "+
+			"Restore it into another directory with --data", dir.path, path)
 	}
 	done, err := b.Restore(ctx, dir.path, now)
 	if err != nil {

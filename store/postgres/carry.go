@@ -91,12 +91,12 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 	}
 	c, err := at.connect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", translate(err))
+		return nil, opening(err)
 	}
 	defer func() {
 		if err != nil {
 			c.close()
-			err = fmt.Errorf("opening the database: %w", translate(err))
+			err = opening(err)
 		}
 	}()
 	if err := c.script(ctx,

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,36 @@ func TestEveryTableIsCarried(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(have, want) {
 		t.Errorf("the tables are %v, and the copied tables are %v", have, want)
+	}
+}
+
+// TestFailedConnectionHasAdvice: an error of the first connection says what the operator must check, and contains no
+// password.
+func TestFailedConnectionHasAdvice(t *testing.T) {
+	t.Parallel()
+	there, err := url.Parse(database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(change func(u *url.URL)) string {
+		u := *there
+		change(&u)
+		return u.String()
+	}
+	for name, at := range map[string]string{
+		"no server":   "postgres://jo:secret-word@127.0.0.1:1/none",
+		"no database": at(func(u *url.URL) { u.Path = "/none" }),
+		"no role":     at(func(u *url.URL) { u.User = url.UserPassword("nobody", "secret-word") }),
+	} {
+		_, err := Open(t.Context(), Options{URL: at})
+		if err == nil {
+			t.Errorf("%s: got no error", name)
+			continue
+		}
+		if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "secret-word") ||
+			!strings.Contains(err.Error(), "Check that PostgreSQL is running") {
+			t.Errorf("%s: got %v, want what to check", name, err)
+		}
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 // SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html. The first two characters are the
 // class.
 const (
-	codeForeignKey  = "23503"
-	codeUnique      = "23505"
-	codeExclusion   = "23P01"
-	codeDiskFull    = "53100"
-	codeLockTimeout = "55P03"
-	classData       = "22" // such as text with a zero byte
-	classConstraint = "23"
+	codeForeignKey   = "23503"
+	codeUnique       = "23505"
+	codeExclusion    = "23P01"
+	codeDiskFull     = "53100"
+	codeNotPermitted = "42501"
+	codeLockTimeout  = "55P03"
+	classData        = "22" // such as text with a zero byte
+	classConstraint  = "23"
 )
 
 const noDoubleBook = "idx_no_double_book"
@@ -53,6 +54,22 @@ func translate(err error) error {
 		return context.Canceled
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// opening translates an error of opening the database, and says what the operator must check if the connection or the
+// role was refused.
+func opening(err error) error {
+	var refused *pgconn.ConnectError
+	var e *pgconn.PgError
+	switch translated := translate(err); {
+	case errors.As(err, &refused):
+		return fmt.Errorf("opening the database: %w. Check that PostgreSQL is running and that the URL names the "+
+			"right server, user, password and database", translated)
+	case errors.As(err, &e) && e.Code == codeNotPermitted:
+		return fmt.Errorf("opening the database: %w. The user of the URL must own the database", translated)
+	default:
+		return fmt.Errorf("opening the database: %w", translated)
+	}
 }
 
 // known reports whether err already wraps an error of package store.

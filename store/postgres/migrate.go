@@ -217,7 +217,7 @@ func Due(ctx context.Context, url string) (Upgrade, error) {
 	}
 	c, err := at.connect(ctx)
 	if err != nil {
-		return Upgrade{}, fmt.Errorf("opening the database: %w", translate(err))
+		return Upgrade{}, opening(err)
 	}
 	defer c.close()
 	return due(ctx, c, program)

@@ -138,7 +138,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}()
 	if o.Alone { // before the migration changes a schema that other nodes use
 		if following, err = s.attach(ctx); err != nil {
-			return nil, fmt.Errorf("opening the database: %w", translate(err))
+			return nil, opening(err)
 		}
 	}
 	var last int64
@@ -159,11 +159,11 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", translate(err))
+		return nil, opening(err)
 	}
 	if !o.Alone {
 		if following, err = s.attach(ctx); err != nil {
-			return nil, fmt.Errorf("opening the database: %w", translate(err))
+			return nil, opening(err)
 		}
 	}
 	if s.reads.pool, err = newPool(at, o.Readers, nil); err != nil {
