@@ -151,3 +151,31 @@ func TestFocusRingIsWhole(t *testing.T) {
 		}
 	})
 }
+
+// TestCardShowsReminderAsScheduled: the card does not say that a reminder is on its way before its time, nor after the
+// appointment is cancelled. The search counts what it finds.
+func TestCardShowsReminderAsScheduled(t *testing.T) {
+	t.Parallel()
+	h := mailing(t)
+	h.must(200, "PATCH", "/v1/settings", map[string]any{"reminderHours": 1}, asAdmin)
+	id := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Lena Vogt", "email": "lena@example.org"},
+	}, asAdmin).get("appointment", "id").(string)
+	p := h.desk(t, store.RoleReception)
+	open := func() {
+		p.open("/staff?lang=en#day/" + h.date)
+		p.board()
+		p.key("/")
+		p.there("dialog [type=search]:focus")
+		p.key("lena")
+		p.there("#found-0[aria-selected=true]")
+		p.until(`document.querySelector('.dialog [role=status]').innerText === '2 results'`) // and the person
+		p.key(kb.Enter)
+	}
+	open()
+	p.key(kb.Enter)
+	p.says("Reminder by email: scheduled")
+	h.must(200, "POST", "/v1/appointments/"+id+"/cancel", map[string]any{"notify": false}, asAdmin)
+	open()
+	p.says("Reminder by email: not needed")
+}

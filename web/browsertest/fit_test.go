@@ -3,6 +3,8 @@ package browsertest
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"holdfast/store"
 )
 
@@ -157,4 +159,24 @@ func TestMenuNeverScrollsSideways(t *testing.T) {
 	p.there(".side nav a")
 	p.run(`document.querySelector('.side nav').style.letterSpacing = '.2em'`)
 	p.until(`[...document.querySelectorAll('.side nav, .side .nav-name')].every(e => e.scrollWidth <= e.clientWidth)`)
+}
+
+// TestSelectLeavesRoomForArrow: the text of a select ends before its arrow, in a dialog and in a panel.
+func TestSelectLeavesRoomForArrow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.size(1440, 900)
+	for _, key := range []string{"+", "l"} { // the next free time, and a booking for a name that starts with L
+		p.key(key)
+		p.there(".dialog select")
+		narrow := ask[string](p, `[...document.querySelectorAll('.dialog select')]
+			.filter(e => e.getClientRects().length && parseFloat(getComputedStyle(e).paddingInlineEnd) < 24)
+			.map(e => e.id || e.name).join()`)
+		if narrow != "" {
+			t.Errorf("the arrow covers the text of %s", narrow)
+		}
+		p.key(kb.Escape)
+		p.closed()
+	}
 }

@@ -306,3 +306,15 @@ func TestDeskShowsPlaces(t *testing.T) {
 	p.there("dialog .facts")
 	p.until(`[...document.querySelectorAll('dialog .facts > div')].some(x => /^Place/.test(x.innerText) && /North/.test(x.innerText))`)
 }
+
+// TestSpecialHoursShowPlace: the list of special hours names the place of the hours.
+func TestSpecialHoursShowPlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date,
+		"hours": []map[string]any{{"start": "10:00", "end": "12:00", "place": "south"}}}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.open("/staff?lang=en#overrides/ada")
+	p.there(".line")
+	p.says("10:00 to 12:00 South")
+}

@@ -50,3 +50,18 @@ func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 		t.Errorf("spoken: %q, want %q", got, want)
 	}
 }
+
+// TestAnnouncementDoesNotStay: a screen reader announces the booking. Later the text is no longer at the end of the
+// page, where it would be wrong after a cancellation.
+func TestAnnouncementDoesNotStay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	said := `[...document.querySelectorAll('body > [aria-live]')].map(e => e.textContent).join('')`
+	p.until(said + `.includes('booked')`)
+	p.until(said + ` === ''`)
+}

@@ -20,4 +20,9 @@ export function say(text, kind = 'polite') {
   setTimeout(() => {
     el.textContent = text
   }, 60)
+  // The text must not stay at the end of a page that says something else by then.
+  clearTimeout(el.end)
+  el.end = setTimeout(() => {
+    el.textContent = ''
+  }, 10000)
 }

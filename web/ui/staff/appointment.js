@@ -77,8 +77,21 @@ function CopyLink({ url }) {
 
 const fields = 'input:not([type=radio]), textarea, select'
 
-// isFiled reports whether an email was only written to a file instead of being sent.
-const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detail
+// stateOf returns the state to show for a message about an appointment. An email that was only written to a file was
+// not sent. A reminder and a recall are queued from the start, but are sent on their day; a cancelled appointment has
+// no reminder.
+const stateOf = (d, a) => {
+  if (d.channel === 'email' && d.state === 'delivered' && d.detail) return 'filed'
+  if (d.state !== 'queued' || (d.notice !== 'reminder' && d.notice !== 'recall')) return d.state
+  return d.notice === 'reminder' && a.status === 'cancelled' ? 'not_needed' : 'scheduled'
+}
+
+const toldLine = (d, a) =>
+  t('told.line', {
+    what: word('notice.', d.notice),
+    by: word('channel.', d.channel),
+    state: word('delivery.', stateOf(d, a)),
+  })
 
 export function Appointment({ desk, id, close }) {
   const kept = useStore(desk.store, s => find(s, id)),
@@ -218,7 +231,7 @@ export function Appointment({ desk, id, close }) {
           ${deliveries.map(
             d => html`
               <li key=${d.operationId}>
-                ${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', isFiled(d) ? 'filed' : d.state) })}
+                ${toldLine(d, a)}
               </li>
             `,
           )}

@@ -9,6 +9,7 @@ import { list, t } from '../lib/i18n.js'
 import { addDays, dateOf, daysBetween, shortDate, write } from '../lib/time.js'
 import { clock, minutesOf } from './day.js'
 import { faults, Windows } from './weekhours.js'
+import { placeName } from './where.js'
 import { Confirm, Office, SpecialistPick, State, Trouble, useAsk, useSend, Nothing } from './office.js'
 import { Plus, Radios, RecordForm } from './record.js'
 
@@ -166,6 +167,11 @@ function Add({ desk, person, close, done }) {
   `
 }
 
+const windowOf = h =>
+  [t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) }), placeName(h.place)]
+    .filter(Boolean)
+    .join(' ')
+
 export function Page({ desk, rest }) {
   const [adding, setAdding] = useState(false),
     [dropping, setDropping] = useState(null),
@@ -230,7 +236,7 @@ export function Page({ desk, rest }) {
                                 `
                               : html`
                                   <${State} kind="info" icon="clock">
-                                    ${list(r.hours.map(h => t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) })))}
+                                    ${list(r.hours.map(windowOf))}
                                   </${State}>
                                 `
                           }
