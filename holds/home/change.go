@@ -11,7 +11,7 @@ import (
 const (
 	helpEvery = 20 * time.Millisecond  // while other nodes leave a home
 	retryFill = 100 * time.Millisecond // after a failure
-	turnTime  = 500 * time.Millisecond // for the deciding node to copy the state, before another node does
+	turnTime  = 500 * time.Millisecond // without progress of another node's copy, before this node begins its own
 )
 
 // help copies the state to a new home that is not open yet, until it is open.
@@ -23,17 +23,15 @@ func (b *Backend) help(d holds.Decision) {
 		before.calls.Wait() // until the ledger has recorded their results
 	}
 	b.listenEarly(d)
-	if d.Home == b.primary.Mode() {
-		b.awaitTurn(d)
-	}
-	failures := 0
+	failures, mine := 0, b.isMine(d)
 	for b.pends(d) {
 		var err error
 		switch {
-		case d.Home == b.primary.Mode():
-			err = b.toPrimary(d)
-		default:
+		case d.Home != b.primary.Mode():
 			err = b.toDatabase(d)
+		case mine || b.awaitTurn(d):
+			err = b.toPrimary(d)
+			mine = !errors.Is(err, holds.ErrMoved) // another node is copying now
 		}
 		if err == nil || errors.Is(err, holds.ErrMoved) {
 			b.overtake(d)
@@ -62,15 +60,33 @@ func (b *Backend) overtake(d holds.Decision) {
 	}
 }
 
-// awaitTurn leaves the copying to the node that made the decision, for at most turnTime. One copy is enough, and a late
-// copy would put old state into a Redis that has since been emptied.
-func (b *Backend) awaitTurn(d holds.Decision) {
+// isMine reports whether this node made a decision.
+func (b *Backend) isMine(d holds.Decision) bool {
 	b.mu.Lock()
-	mine := b.decided == d.Epoch
-	b.mu.Unlock()
-	for began := time.Now(); !mine && b.pends(d) && time.Since(began) < turnTime; {
-		b.pause(helpEvery)
+	defer b.mu.Unlock()
+	return b.decided == d.Epoch
+}
+
+// awaitTurn leaves the copying to another node as long as its copy makes progress, and for turnTime after that. It
+// reports whether the decision is still pending then. One copy is enough. Each copy begins by removing what is there,
+// so two nodes that both copied would never finish, and a late copy would put old state into a Redis that has since
+// been emptied.
+func (b *Backend) awaitTurn(d holds.Decision) bool {
+	before := 0
+	for since := time.Now(); b.pends(d) && time.Since(since) < turnTime; b.pause(helpEvery) {
+		ctx, cancel := context.WithTimeout(b.done, turnTime)
+		s, err := b.primary.Stats(ctx)
+		cancel()
+		if err != nil {
+			continue
+		}
+		there := s.Holds + s.Selections + s.Online
+		if there > before { // it becomes less when state expires
+			since = time.Now()
+		}
+		before = there
 	}
+	return b.pends(d)
 }
 
 // listenEarly watches the decided home, so that this node receives other nodes' changes there before it enters the

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -117,6 +118,35 @@ func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 			if list[j].ID != want[j].ID || list[j].MaxExpiresAt.Sub(want[j].MaxExpiresAt).Abs() > carried {
 				t.Errorf("node %d: got %+v, want %+v", i, list[j], want[j])
 			}
+		}
+	}
+}
+
+// TestSlowCopyToRedisIsNotRestarted: copying all holds to Redis takes longer than another node waits for the copy to
+// begin. The other node lets it finish: if each began anew, neither would ever finish.
+func TestSlowCopyToRedisIsNotRestarted(t *testing.T) {
+	t.Parallel()
+	x := start(t, 2)
+	for _, link := range x.links {
+		link.Away(true)
+	}
+	x.all(t, "fallback")
+	const many = 160 // in 10 rounds of 16 calls at the same time
+	for i := range many {
+		claim(t, x.of[i%2], wish(fmt.Sprintf("specialist-%d", i), amal))
+	}
+	for _, link := range x.links {
+		link.Delay(100 * time.Millisecond)
+		link.Away(false)
+	}
+	x.all(t, "redis")
+	for _, link := range x.links {
+		link.Delay(0)
+	}
+	for i, n := range x.of {
+		list, err := answered(t, func() ([]holds.Hold, error) { return n.List(t.Context()) })
+		if err != nil || len(list) != many {
+			t.Errorf("node %d: got %d holds, %v, want %d", i, len(list), err, many)
 		}
 	}
 }
