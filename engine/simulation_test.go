@@ -66,7 +66,7 @@ func TestSimulation(t *testing.T) {
 			}
 			if n%max(60, bookings/200) == 59 {
 				p.RestartOften()
-				s.starts = append(s.starts, time.Now().Format(time.TimeOnly))
+				s.starts = append(s.starts, time.Now())
 			}
 		}
 		s.calls.Wait()
@@ -104,7 +104,7 @@ type simulation struct {
 	chairs int
 	first  time.Time // the first slot that is booked
 	calls  sync.WaitGroup
-	starts []string
+	starts []time.Time // when the server was restarted
 
 	mu       sync.Mutex
 	accepted map[string]bool  // keyed by patient, chair and start: the calls whose response was booked or received
@@ -197,6 +197,10 @@ func (s *simulation) check() {
 			t.Errorf("%s is reported as failed, but the practice system has it", a.ID)
 		case a.UpstreamState == store.UpstreamFailed:
 			failed++
+			delete(there, s.from[a.ID]) // if the appointment was moved, its first booking stays there
+			if tried := s.attempts(&a, at); tried < maxAttempts {
+				t.Errorf("%s was given up after at most %d attempts, want %d", a.ID, tried, maxAttempts)
+			}
 		case n == 0:
 			lost++
 			t.Errorf("%s is not there (%s)", a.ID, a.UpstreamState)
@@ -207,24 +211,45 @@ func (s *simulation) check() {
 			}
 		}
 	}
-	stray := 0
+	total, stray := len(s.Bookings()), 0
 	for at, n := range there {
 		stray += n
 		t.Errorf("the practice system has %d at %v without an appointment here", n, at)
 	}
-	if failed > 0 {
-		t.Errorf("%d operations were given up, want none: there was enough time", failed)
+	if failed > 1+total/10_000 {
+		t.Errorf("%d of %d operations were given up, want hardly any: there was enough time", failed, total)
 	}
 	gap, writes := spacing(s.Upstream.Calls())
 	if gap < 10*time.Second {
 		t.Errorf("two writes were %s apart, want 10 s; the server was started at %v", gap, s.starts)
 	}
-	total := len(s.Bookings())
 	t.Logf("%d bookings, %d accepted in time, %d moved, %d cancelled: %d there once, %d for review, %d given up, %d twice, %d lost, %d wrong, %d stray; %d writes, never closer than %s",
 		total, len(s.accepted), s.moved, s.ended, wanted, review, failed, twice, lost, wrong, stray, writes, gap)
 	if review > total/20 {
 		t.Errorf("%d of %d operations need a person, want few", review, total)
 	}
+}
+
+// maxAttempts is how often the server tries a write by default before it gives up. About one attempt in four fails, so
+// of a million bookings, one or two are given up.
+const maxAttempts = 10
+
+// attempts returns how often the server can have tried to book a at most: the writes that the upstream received for its
+// place, and an attempt that each restart interrupted before its write.
+func (s *simulation) attempts(a *store.Appointment, at place) (n int) {
+	var last time.Time
+	for _, c := range s.Upstream.Calls() {
+		if c.Procedure == "SetAppointment" && at == (place{c.PatientGUID, c.ScheduleColumnGUID,
+			upstream.FormatTime(c.Start, enginetest.PracticeZone)}) {
+			n, last = n+1, c.At
+		}
+	}
+	for _, at := range s.starts {
+		if at.After(a.CreatedAt) && at.Before(last) {
+			n++
+		}
+	}
+	return n
 }
 
 // spacing returns the shortest time between two writes, ignoring the one quick retry after a rate limit.
