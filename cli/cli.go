@@ -23,6 +23,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,6 +95,7 @@ func run(ctx context.Context, p process) int {
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
+	refuseUnknownNames(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -125,8 +128,6 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
-
-		SuggestionsMinimumDistance: 2,
 	}
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -146,20 +147,50 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	return root
 }
 
+// refuseUnknownNames makes cobra's own commands, help and completion, refuse the name of a command or shell that does
+// not exist. Without it, they show the help of another command and succeed. The output of root must be set before,
+// because the completion command keeps it.
+func refuseUnknownNames(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || len(rest) == 0 {
+					return err
+				}
+				return noCommand(found, rest[0], "has no command")
+			}
+		case "completion":
+			c.Args, c.RunE = noArguments, showHelp
+		}
+	}
+}
+
 // noArguments refuses any argument that is not a flag. For a misspelt command, its error suggests a similar one.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf(" Did you mean %q?", near[0])
-	}
 	what := "takes no arguments, but was given"
 	if c.HasSubCommands() {
 		what = "has no command"
 	}
-	return usageError{fmt.Errorf("%s %s %q.%s\nSee: %s --help", c.CommandPath(), what, args[0], hint, c.CommandPath())}
+	return noCommand(c, args[0], what)
+}
+
+func noCommand(c *cobra.Command, name, what string) error {
+	hint := ""
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(name); len(near) > 0 {
+		nearest := slices.MinFunc(near, func(a, b string) int {
+			return cmp.Compare(distance(a, name), distance(b, name))
+		})
+		hint = fmt.Sprintf(" Did you mean %q?", nearest)
+	}
+	return usageError{fmt.Errorf("%s %s %q.%s\nSee: %s --help", c.CommandPath(), what, name, hint, c.CommandPath())}
 }
 
 // oneArgument requires exactly one argument. what describes the argument in the error message.

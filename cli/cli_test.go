@@ -81,6 +81,10 @@ func TestTypingErrorsAreExplained(t *testing.T) {
 		says []string
 	}{
 		{"a command that is not there", []string{"srve"}, []string{`"srve"`, `"serve"`, "--help"}},
+		{"a part that is not there", []string{"admin", "lst"}, []string{`"lst"`, `"list"`, "admin --help"}},
+		{"help for a command that is not there", []string{"help", "srve"}, []string{`"srve"`, `"serve"`, "--help"}},
+		{"help for a part that is not there", []string{"help", "admin", "creat"}, []string{`"creat"`, `"create"`}},
+		{"an unknown shell", []string{"completion", "fihs"}, []string{`"fihs"`, `"fish"`, "completion --help"}},
 		{"an argument where none is taken", []string{"serve", "now"}, []string{`"now"`}},
 		{"a flag that is not there", []string{"serve", "--port", "80"}, []string{"--port", "--help"}},
 		{"and what stands behind it", []string{"serve", "--bogus", "--listen", "nope", "--Data=x", "--rate-limit=some"},

@@ -37,11 +37,12 @@ func (p process) throughAdmin(
 
 // groupCommand returns a command that only groups other commands. Without one of them, it prints its help.
 func groupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: noArguments}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c := &cobra.Command{Use: use, Short: short, Args: noArguments, RunE: showHelp}
 	c.AddCommand(commands...)
 	return c
 }
+
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 
 // withServer works like withAdmin, for commands that need a running server.
 func (p process) withServer(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
