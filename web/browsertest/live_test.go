@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -76,4 +77,16 @@ func TestLivePage(t *testing.T) {
 			t.Errorf("%s for a specialist: %d, want 403", path, status)
 		}
 	}
+}
+
+// TestLivePageShowsHoursOfHold: the hold of a request lasts for days. Its rest is in hours, minutes and seconds.
+func TestLivePageShowsHoursOfHold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].Approval = true })
+	h.must(202, "POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": h.at("10:00"),
+		"clientId": "a-stranger-00001", "patient": map[string]any{"name": "Lena Vogt", "email": "lena@example.org"}})
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#live")
+	left := `document.querySelector('.charts > .plate:last-child tbody td:last-child')?.innerText`
+	p.until(`/^\d+:\d\d:\d\d$/.test(` + left + `)`)
 }

@@ -96,3 +96,13 @@ func TestSettingsSaveTogether(t *testing.T) {
 }
 
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="96" height="32" viewBox="0 0 96 32"><path d="M4 28 L48 4 L92 28 Z" fill="#3a4f9a"/></svg>`
+
+// TestFieldsNameLanguages: the fields for other languages name these in the language of the page.
+func TestFieldsNameLanguages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=de#settings")
+	p.says("Auf Deutsch")
+	p.says("Auf Spanisch")
+}

@@ -102,6 +102,12 @@ function useFigures(desk, paused) {
   return state
 }
 
+// timeLeft writes the rest of a hold. That of a request can last for days.
+const timeLeft = seconds => {
+  const s = Math.ceil(seconds)
+  return s < 3600 ? countdown(s) : `${Math.floor(s / 3600)}:${countdown(s % 3600)}`
+}
+
 export function Page({ desk }) {
   const [paused, setPaused] = useState(false)
   const { rows, storage, locks, problem } = useFigures(desk, paused)
@@ -201,7 +207,7 @@ export function Page({ desk }) {
                                 <td><bdi>${specialistName(s, l.specialistId)}</bdi></td>
                                 <td>${typeName(s, l.appointmentTypeId)}</td>
                                 <td><code>${l.client}</code></td>
-                                <td>${countdown(l.ttlSeconds)}</td>
+                                <td>${timeLeft(l.ttlSeconds)}</td>
                               </tr>
                             `,
                           )}

@@ -6,7 +6,7 @@ import { newKey } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
-import { languages, t } from '../lib/i18n.js'
+import { lang, languages, locale, t } from '../lib/i18n.js'
 import { Busy, Errors, listed, useSend } from './office.js'
 
 // useDraft returns the values of a form, put(field)(value), which changes a value, and the request that saves them. e
@@ -61,8 +61,11 @@ export const Radios = ({ name, legend, value, input, options }) => html`
   </fieldset>
 `
 
-// others contains the languages other than the clinic's own.
-export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
+// others contains the languages other than the clinic's own, named in the language of the page.
+const names = new Intl.DisplayNames(lang === 'ar-XB' ? 'en' : locale, { type: 'language' })
+export const others = Object.keys(languages)
+  .filter(tag => tag !== (boot.clinic.locale || 'en').split('-')[0])
+  .map(tag => [tag, names.of(tag)])
 
 // Translations shows one field for each of the other languages. id is the prefix of the fields' ids.
 export const Translations = ({ id, label = 'page.in', values, input, error, ...rest }) =>
