@@ -113,6 +113,14 @@ func (bk *Booking) Counts() Counts {
 	return c
 }
 
+// CountHold counts a hold that was granted or refused.
+func (bk *Booking) CountHold(err error) {
+	if err == nil {
+		bk.counts.held.Add(1)
+	}
+	bk.CountRefusal(ActHold, err)
+}
+
 // CountRefusal counts a refused act under its reason. It ignores a nil error.
 func (bk *Booking) CountRefusal(act Act, err error) {
 	if err == nil || errors.Is(err, context.Canceled) { // the client has disconnected

@@ -51,9 +51,7 @@ func moves(a *store.Appointment, appointmentTypeID string) bool {
 // *CooldownError, holds.ErrNotOwner (for Replaces).
 func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	h, err := bk.hold(ctx, r)
-	if bk.CountRefusal(ActHold, err); err == nil {
-		bk.counts.held.Add(1)
-	}
+	bk.CountHold(err)
 	return h, err
 }
 

@@ -352,7 +352,8 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, *ConflictError (with the same places as PlanMove), *ValidationError.
-func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
+func (se *Series) Move(ctx context.Context, r SeriesMove) (done []store.Appointment, err error) {
+	defer func() { se.booking.CountRefusal(booking.ActMove, firstOf(err)) }()
 	owner := booking.ClaimOwner(holds.Owner{}, r.Once)
 	list, _, all, err := se.planMove(ctx, &r, owner)
 	if err != nil {
@@ -366,7 +367,7 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 	for i := range held {
 		to[i] = place{held[i].Span, held[i].Resources.List()}
 	}
-	done, err := se.move(ctx, &r.Which, list, to, held)
+	done, err = se.move(ctx, &r.Which, list, to, held)
 	if err != nil {
 		se.release(ctx, held, err)
 	}
@@ -394,7 +395,8 @@ type VisitMove struct {
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden,
 // record.ErrCutOff, record.ErrAsksDesk, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
 // *ValidationError.
-func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, error) {
+func (v *Visit) Move(ctx context.Context, r VisitMove) (done []store.Appointment, err error) {
+	defer func() { v.booking.CountRefusal(booking.ActMove, err) }()
 	var wrong record.Mistakes
 	record.CheckStart(&wrong, r.SlotStart)
 	if err := wrong.Err(); err != nil {
@@ -442,7 +444,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	if err != nil {
 		return nil, err
 	}
-	done, err := v.move(ctx, &r.Which, list, w.places(&h), []holds.Hold{h})
+	done, err = v.move(ctx, &r.Which, list, w.places(&h), []holds.Hold{h})
 	if err != nil {
 		v.release(ctx, []holds.Hold{h}, err)
 	}

@@ -69,6 +69,20 @@ func (e *ConflictError) Error() string {
 	return "some of the times are not free: " + strings.Join(list, ", ")
 }
 
+// firstOf returns the reason of the first conflict as booking returns it for a single appointment, and any other error
+// unchanged.
+func firstOf(err error) error {
+	var c *ConflictError
+	switch {
+	case !errors.As(err, &c):
+		return err
+	case c.Conflicts[0].Reason == availability.ReasonHeld:
+		return &holds.HeldError{Until: c.Conflicts[0].Until}
+	default:
+		return &availability.NotBookableError{Reason: c.Conflicts[0].Reason}
+	}
+}
+
 // Group books, moves, cancels and undoes several appointments as one. It is safe for concurrent use.
 type Group struct {
 	Series *Series

@@ -219,7 +219,8 @@ type SeriesRequest struct {
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key has
 // been used in the meantime), and the storage errors.
-func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointment, error) {
+func (se *Series) Book(ctx context.Context, r SeriesRequest) (made []store.Appointment, err error) {
+	defer func() { se.booking.CountRefusal(booking.ActBook, firstOf(err)) }()
 	s := se.clinic.Current()
 	t, intake, err := r.check(s)
 	if err != nil {
@@ -235,7 +236,7 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 		return nil, err
 	}
 	id := record.NewID()
-	made := make([]store.Appointment, len(held))
+	made = make([]store.Appointment, len(held))
 	placeOf := make(map[string]int)
 	for i, h := range held {
 		made[i] = booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: intake, Locale: r.Locale,

@@ -43,7 +43,8 @@ type HoldRequest struct {
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrQuota, holds.ErrNotOwner (for Replaces), ErrNoVisit and record.ErrNotConfirmed (for
 // Moving), those of Limit.
-func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+func (v *Visit) Hold(ctx context.Context, r HoldRequest) (h holds.Hold, err error) {
+	defer func() { v.booking.CountHold(err) }()
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
 	record.CheckStart(&m, r.SlotStart)
@@ -153,7 +154,8 @@ type VisitRequest struct {
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the
 // idempotency key has been used in the meantime), and the storage errors. After a storage error, the client keeps its
 // hold.
-func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, error) {
+func (v *Visit) Book(ctx context.Context, r VisitRequest) (made []store.Appointment, err error) {
+	defer func() { v.booking.CountRefusal(booking.ActBook, err) }()
 	s := v.clinic.Current()
 	intakes, err := r.check(s)
 	if err != nil {
