@@ -46,8 +46,9 @@ func (b *Backend) help(d holds.Decision) {
 	}
 }
 
-// overtake makes a new decision with a later epoch if the primary has a later epoch than the database. That happens
-// after the database has been restored from a backup.
+// overtake makes a new decision with a later epoch in two cases: if the primary has a later epoch than the database,
+// which happens after the database has been restored from a backup, and if the primary was opened for this epoch and
+// then replaced.
 func (b *Backend) overtake(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
 	defer cancel()
@@ -55,7 +56,14 @@ func (b *Backend) overtake(d holds.Decision) {
 		return
 	}
 	latest, open, err := b.primary.LatestEpoch(ctx)
-	if err == nil && (latest > d.Epoch || latest == d.Epoch && open && d.Home == b.database.Mode()) {
+	if err != nil {
+		return
+	}
+	if latest == d.Epoch && open && d.Home == b.primary.Mode() {
+		whole, err := b.primary.Whole(ctx, d.Epoch)
+		open = err == nil && !whole
+	}
+	if latest > d.Epoch || latest == d.Epoch && open {
 		b.moveAbove(ctx, d.Epoch, latest, d.Home, errors.New("the database was restored"))
 	}
 }

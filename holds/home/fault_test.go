@@ -3,6 +3,7 @@ package home
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -288,6 +289,27 @@ func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	x.past(t, 2000)
 	x.all(t, "redis")
 	x.holds(t, before, during)
+}
+
+// TestReplacedRedisIsFilledAgain: during a return, Redis is opened for the new epoch, and replaced by its replica
+// before the database learns of it. The nodes do not serve from it, and decide anew.
+func TestReplacedRedisIsFilledAgain(t *testing.T) {
+	t.Parallel()
+	x := start(t, 2)
+	for _, link := range x.links {
+		link.Away(true)
+	}
+	x.all(t, "fallback")
+	before := claim(t, x.of[0], wish("ada", amal))
+	next := x.of[0].entered() + 1
+	x.redis.Set("holdfast:epoch:server", "another")
+	x.redis.Set("holdfast:epoch", strconv.FormatUint(next, 10))
+	for _, link := range x.links {
+		link.Away(false)
+	}
+	x.past(t, next)
+	x.all(t, "redis")
+	x.holds(t, before)
 }
 
 // TestDepartedNodeDelaysNoCall closes a node while Redis is unavailable: the others do not wait for its
