@@ -83,3 +83,33 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p.says("The file contained 1 specialists and 0 appointment types.")
 	h.must(200, "GET", "/v1/specialists/mia", nil)
 }
+
+// TestConsoleShowsImportedClinic: after the import of a clinic file, the calendar has the clinic's name, time zone and
+// places. With the old zone, a booking on it would be at a wrong hour.
+func TestConsoleShowsImportedClinic(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#data")
+	p.chooseFile("#clinic-file", "clinic.json", `{"clinic":{"name":"Hill Clinic","timezone":"Asia/Tokyo","locale":"en",
+		"settings":{"places":[{"id":"north","name":"North"},{"id":"south","name":"South"}]}}}`)
+	p.press("Import this clinic")
+	p.says("The file contained 0 specialists")
+	p.click(`nav a[href="#day"]`)
+	p.there(".pick select[name=place]")
+	p.says("Hill Clinic")
+}
+
+// TestConsoleShowsNewTimeZone: after the owner changes the clinic's time zone, the calendar has the new one.
+func TestConsoleShowsNewTimeZone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.set("#timezone", "Asia/Tokyo")
+	p.press("Save")
+	p.says("Saved")
+	p.click(`nav a[href="#day"]`)
+	p.there(".board")
+	p.until(`JSON.parse(document.getElementById('boot').textContent).clinic.timezone === 'Asia/Tokyo'`)
+}

@@ -117,6 +117,20 @@ func TestLinkToPlaceNeedsNoType(t *testing.T) {
 	p.until(`/South/.test(document.querySelector('.lead')?.innerText)`)
 }
 
+// TestLinkDropsPlaceWithoutTimes: a link to a type at a place where none of its specialists works any more, such as the
+// link of a website, shows the times at the other place instead of none. So does a link to a specialist.
+func TestLinkDropsPlaceWithoutTimes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.tab(t)
+	for _, query := range []string{"&type=class&place=south", "&type=checkup&specialist=ada&place=south"} {
+		p.open("/?lang=en" + query)
+		p.there(".day")
+		p.until(`/North/.test(document.querySelector('.lead')?.innerText)`)
+		p.there(".chip")
+	}
+}
+
 // TestWaitingListKeepsPlace: a patient who finds no time at the chosen place waits for that place, and the desk sees
 // which place it is.
 func TestWaitingListKeepsPlace(t *testing.T) {

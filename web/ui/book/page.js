@@ -35,11 +35,15 @@ const start = wanted
   : saved
 const at = query.get('place') || start?.place
 const known = typeOf(start?.typeId)
+const serving = known ? servingOf(known) : []
+const one = serving.filter(s => s.id === start.specialistId)
+// hasPeople reports whether one of them works at the place. A link can name a place where nobody does any more.
+const hasPeople = x => !known || (one[0] ? one : serving).some(s => s.places?.includes(x.id))
 const page = createStore({
   step: 'what',
   typeId: known ? known.id : '',
-  specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  place: boot.places.some(x => x.id === at) ? at : '',
+  specialistId: one.length ? start.specialistId : '',
+  place: boot.places.some(x => x.id === at && hasPeople(x)) ? at : '',
   news: renewed,
   form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })

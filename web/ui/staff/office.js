@@ -240,3 +240,7 @@ export function useNow(ms = 1000) {
   }, [ms])
   return now
 }
+
+// loadAnew makes the next page of the console read the clinic anew: its name, time zone and places. Otherwise, the
+// calendar would still have the old time zone.
+export const loadAnew = () => addEventListener('hashchange', () => location.reload(), { once: true })
