@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/bench/planted"
@@ -74,12 +75,17 @@ func (p *prover) prove(r *row, seen string) (x result) {
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
 	for at.Runs == 0 || p.long && x.count < r.asked {
 		run := time.Now()
-		one := p.once(r, p.seed+at.Runs)
-		x.count, x.bad, x.note, x.output = x.count+one.count, x.bad+one.bad, one.note, one.output
+		all := p.sideBySide(r, p.seed+at.Runs)
+		for _, one := range all {
+			x.count, x.bad, x.note = x.count+one.count, x.bad+one.bad, one.note
+			if x.output == "" || one.bad > 0 {
+				x.output = one.output
+			}
+		}
 		if x.bad > 0 || x.note != "" {
 			break
 		}
-		at.Runs, at.Count, at.Seconds = at.Runs+1, x.count, at.Seconds+time.Since(run).Seconds()
+		at.Runs, at.Count, at.Seconds = at.Runs+uint64(len(all)), x.count, at.Seconds+time.Since(run).Seconds()
 		p.keep(r, at)
 		if !p.long || p.most > 0 && time.Since(began) > p.most {
 			break
@@ -260,12 +266,29 @@ var (
 	errNoNumbers = errors.New("no count in the output")
 )
 
-// once runs a row without a bug.
-func (p *prover) once(r *row, seed uint64) (x result) {
-	c, err := p.command(r, seed)
-	if err != nil {
-		return result{bad: 1, output: err.Error()}
+// sideBySide runs a row without a bug. In the long form, it runs a row with a seed in several processes at the same
+// time, each with the next seed.
+func (p *prover) sideBySide(r *row, seed uint64) []result {
+	n := 1
+	if p.long && r.isSeeded() {
+		n = max(1, p.jobs)
 	}
+	all := make([]result, n)
+	var running sync.WaitGroup
+	for i := range all {
+		c, err := p.command(r, seed+uint64(i)) // builds the binary once
+		if err != nil {
+			all[i] = result{bad: 1, output: err.Error()}
+			continue
+		}
+		running.Go(func() { all[i] = once(r, c) })
+	}
+	running.Wait()
+	return all
+}
+
+// once runs a row's command.
+func once(r *row, c *exec.Cmd) (x result) {
 	out, err := c.CombinedOutput()
 	x.output = string(out)
 	if x.bad = len(failed.FindAllString(x.output, -1)); err != nil && x.bad == 0 {

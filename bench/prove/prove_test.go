@@ -108,6 +108,31 @@ func TestRecordReplacesRow(t *testing.T) {
 	}
 }
 
+// TestSeedsRunSideBySide: several runs of a row at the same time take consecutive seeds, and all of them count. A run
+// after them takes the next seed. The output is that of the run that failed.
+func TestSeedsRunSideBySide(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "tests")
+	// The seed is the last argument. Each run waits until another one has started.
+	if err := os.WriteFile(script, []byte(`#!/bin/sh
+for seed; do :; done
+touch "$(dirname "$0")/started-$seed"
+turns=0
+until [ "$(ls "$(dirname "$0")" | grep -c started)" -gt 1 ]; do
+  turns=$((turns + 1))
+  [ $turns -lt 5000 ] || exit 1
+done
+echo "$seed checks"
+[ "$seed" != 4 ] || echo "--- FAIL: TestX"
+`), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := &row{name: "checks", asked: 100, counted: `(\d+) checks`, args: []string{"{seed}"}}
+	p := &prover{options: options{long: true, jobs: 2, seed: 1}, built: map[string]string{"": script}}
+	if x := p.prove(r, "today a1"); x.count != 1+2+3+4 || x.bad != 1 || !strings.Contains(x.output, "4 checks") {
+		t.Errorf("got %+v, want four runs with the seeds 1 to 4, of which the last failed", x)
+	}
+}
+
 // TestLongRunResumes: a long run that ends early keeps its count, and the next run continues with the following seeds.
 // A run of a different version starts from the beginning.
 func TestLongRunResumes(t *testing.T) {
@@ -128,6 +153,9 @@ func TestLongRunResumes(t *testing.T) {
 	}
 	if got := open().done.of(r, "today a1"); got.Runs != 2 || got.Count != 20 {
 		t.Errorf("the next run: got %+v, want it to continue after 2 runs and 20 histories", got)
+	}
+	if got := open().done.of(r, "tomorrow a1"); got.Seen != "tomorrow a1" || got.Count != 20 {
+		t.Errorf("the next day: got %+v, want it to continue after 20 histories", got)
 	}
 	if got := open().done.of(r, "today b2"); got != (progress{Seen: "today b2"}) {
 		t.Errorf("another version: got %+v, want a start from zero", got)

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 )
 
 // progress holds the accumulated results of a row, from all runs of prove that share a file.
 type progress struct {
-	Seen    string  // the tested version; results of other versions do not count
+	Seen    string  // the day of the last run and the tested version; results of other versions do not count
 	Runs    uint64  // the number of runs; the next run takes the next seed
 	Count   int     // the sum of their counts
 	Seconds float64 // their total duration
@@ -46,7 +47,10 @@ func openProgress(file string) (progresses, error) {
 
 // of returns the progress of a row with this version of the program.
 func (d progresses) of(r *row, seen string) progress {
-	if at := d.rows[r.name]; at.Seen == seen && d.file != "" {
+	at := d.rows[r.name]
+	_, before, _ := strings.Cut(at.Seen, " ") // without the day
+	if _, now, _ := strings.Cut(seen, " "); before == now && d.file != "" {
+		at.Seen = seen
 		return at
 	}
 	return progress{Seen: seen}
