@@ -201,6 +201,9 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		_, err := h.engine.Account.CreateUser(ctx, localActor,
 			account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
 		if err != nil {
+			if needed, again := h.engine.Account.NeedsSetup(ctx); again == nil && !needed {
+				return nil // another node of the cluster has created the owner in the meantime
+			}
 			return fmt.Errorf("create the first owner from --owner-email and --owner-password: %w", err)
 		}
 		_, err = fmt.Fprintf(w, "%s can sign in as owner at %s/staff\n\n", cfg.ownerEmail, h.base())
