@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
@@ -21,12 +22,19 @@ func TestPatientAgreesToTextMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Texter: x}}, web.Options{})
+	options := engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Texter: x}}
+	h := newHouseWith(t, options, web.Options{}, func(f *clinic.File) {
+		f.AppointmentTypes[0].Questions = []store.Question{{ID: "why", Kind: "text", Label: "What is it about?"}}
+	})
 	p := h.tab(t)
 	p.open("/?lang=en")
 	p.when("")
 	p.take(h.at("10:00"))
 	p.fill("#name", "Lena Vogt")
+	order := ask[string](p, `[...document.querySelectorAll('.details :is(input, textarea)')].map(e => e.id).join(' ')`)
+	if order != "name email phone sms answers.why" {
+		t.Errorf("the fields are %s, want the checkbox next to the phone number", order)
+	}
 	p.fill("#phone", "030 5550123")
 	p.click("#sms")
 	p.accessible("the form with text messages")

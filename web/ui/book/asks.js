@@ -81,6 +81,12 @@ function Fields({ type, questions, form, put, err }) {
   const answer = id => value => put('answers')({ ...form.answers, [id]: value })
   return html`
     ${
+      boot.sms &&
+      html`
+        <${Tick} id="sms" checked=${form.sms} input=${put('sms')}>${t('ask.sms')}</${Tick}>
+      `
+    }
+    ${
       type.newPatientsOnly &&
       html`
         <${Tick} id="newPatient" error=${err('newPatient')} checked=${form.newPatient} input=${put('newPatient')}>
@@ -126,12 +132,6 @@ function Fields({ type, questions, form, put, err }) {
         />
       `
     })}
-    ${
-      boot.sms &&
-      html`
-        <${Tick} id="sms" checked=${form.sms} input=${put('sms')}>${t('ask.sms')}</${Tick}>
-      `
-    }
     ${
       consent &&
       html`
