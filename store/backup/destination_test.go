@@ -127,6 +127,19 @@ func TestDestinationContract(t *testing.T) {
 	})
 }
 
+// TestVerifyOfPostgreSQLSaysHow: verify cannot read a script of psql, and says how the backup can be verified.
+func TestVerifyOfPostgreSQLSaysHow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ScriptFile), []byte("SELECT 1;"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Verify(t.Context(), dir, nil)
+	if err == nil || !strings.Contains(err.Error(), "then run: holdfast verify") {
+		t.Errorf("got %v, want how to verify the backup", err)
+	}
+}
+
 // TestBackupsOfPostgreSQLHaveSize: the size of a backup is that of its database, whether the database is a file of
 // SQLite or a script for psql, encrypted or not.
 func TestBackupsOfPostgreSQLHaveSize(t *testing.T) {

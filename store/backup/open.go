@@ -215,7 +215,8 @@ func Verify(ctx context.Context, backup string, check func(context.Context, stor
 		}
 	}
 	if err := refuseScript(backup); err != nil {
-		return err
+		return fmt.Errorf("verify does not read a script of psql: %w. Start a server on that database, then run: "+
+			"holdfast verify --data DIR", err)
 	}
 	key, sealed := "", isSealed(backup) || InBucket(backup)
 	if sealed {
