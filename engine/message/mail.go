@@ -80,9 +80,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	add := func(name string, due time.Time) {
 		op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 		op.NextAttemptAt, op.Deadline = due, due.Add(ms.outbound.Options.Limits.NoticeAge)
-		if c.After.SlotEnd.Before(op.Deadline) {
-			op.Deadline = c.After.SlotEnd
-		}
+		op.Deadline = untilEnd(c, op.Deadline)
 		op.Payload, _ = json.Marshal(ms.announcement(name, c)) // encoding strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
@@ -128,6 +126,15 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 		return calls
 	}
 	return append(calls, ms.mailReminders(c)...)
+}
+
+// untilEnd returns the deadline of a message about a change: at the latest the end of the appointment. If that was over
+// when it was changed, the attempt decides what is still sent (isPast).
+func untilEnd(c *booking.Change, deadline time.Time) time.Time {
+	if end := c.After.SlotEnd; end.After(c.At) && end.Before(deadline) {
+		return end
+	}
+	return deadline
 }
 
 // Names of the texts about a move. The clinic's own text about a move replaces them.

@@ -65,10 +65,7 @@ func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
 	switch {
 	case c.Silent: // only the reminders move
 	case len(ids) <= 1:
-		if c.After.SlotEnd.Before(deadline) {
-			deadline = c.After.SlotEnd
-		}
-		calls = append(calls, ms.smsCall(c.After, ms.announcement(name, c), c.At, c.At, deadline))
+		calls = append(calls, ms.smsCall(c.After, ms.announcement(name, c), c.At, c.At, untilEnd(c, deadline)))
 	case ids[0] == c.After.ID: // the first of them gets the message about all of them
 		p := mailPayload{Notice: seriesMails[name], Appointments: ids}
 		calls = append(calls, ms.smsCall(c.After, p, c.At, c.At, deadline))
