@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,6 +245,31 @@ func TestURLErrorHidesPassword(t *testing.T) {
 			t.Errorf("%s: got a backend, want an error", url)
 		} else if strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("got %q, which shows the password", err)
+		}
+	}
+}
+
+// TestManyFailuresAreOneError: if many calls of a copy fail together, the reason in the log is one of them. The caller
+// must recognize that another node has taken over, whichever call noticed it.
+func TestManyFailuresAreOneError(t *testing.T) {
+	t.Parallel()
+	late := errors.New("i/o timeout")
+	for name, c := range map[string]struct{ second, want error }{
+		"all late":          {late, late},
+		"one was overtaken": {holds.ErrMoved, holds.ErrMoved},
+	} {
+		var together sync.WaitGroup
+		together.Add(fillers)
+		err := atOnce(fillers, func(i int) error {
+			together.Done()
+			together.Wait()
+			if i == 1 {
+				return c.second
+			}
+			return late
+		})
+		if !errors.Is(err, c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %q, want only %q", name, err, c.want)
 		}
 	}
 }

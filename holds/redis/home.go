@@ -145,8 +145,8 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, _ ho
 	return restored, err
 }
 
-// atOnce calls do for every index below n, up to fillers at a time, and returns the joined errors. After the first
-// error, it starts no more calls.
+// atOnce calls do for every index below n, up to fillers at a time. After the first error, it starts no more calls. It
+// returns the first error, or holds.ErrMoved if one of the calls returned that.
 func atOnce(n int, do func(i int) error) error {
 	var next atomic.Int64
 	var first error
@@ -158,7 +158,9 @@ func atOnce(n int, do func(i int) error) error {
 				if err := do(i); err != nil {
 					next.Store(int64(n))
 					mu.Lock()
-					first = errors.Join(first, err)
+					if first == nil || errors.Is(err, holds.ErrMoved) {
+						first = err
+					}
 					mu.Unlock()
 				}
 			}
