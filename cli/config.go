@@ -247,6 +247,10 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 			wrong.add("%s: must be KEY=VALUE", where)
 			continue
 		}
+		if strings.HasPrefix(key, "export ") { // valid in a shell only
+			wrong.add("%s: remove the word export", where)
+			continue
+		}
 		ours := strings.HasPrefix(key, "HOLDFAST_")
 		key, value = envName(key), unquote(withoutComment(value))
 		switch {

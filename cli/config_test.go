@@ -196,6 +196,8 @@ func TestUnknownLineIsLogged(t *testing.T) {
 		{"BOGUS=1", "line 2: HOLDFAST_BOGUS is not a setting", true},
 		{"HOLDFAST_BOGUS", "line 2: must be KEY=VALUE", true},
 		{"HOLDFAST_CONFIG=other", "cannot name another", true},
+		{"export HOLDFAST_LISTEN=127.0.0.1:9", "line 2: remove the word export", true},
+		{"HOLDFAST_PRESENCE_SWEEP=-5s", "must not be negative", true},
 		{"HOLDFAST_LISTEN=", "", false},
 	} {
 		path := write(t, "# settings\n"+c.line+"\nHOLDFAST_LOG_FORMAT=json\n")

@@ -406,7 +406,10 @@ func parseMailFrom(v string) (string, error) {
 
 func parseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
-	if err != nil || d < 0 {
+	if err == nil && d < 0 {
+		return 0, fmt.Errorf("%q must not be negative; set a duration with a unit, such as 300s or 5m", v)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("%q must be a duration with a unit, such as 300s or 5m", v)
 	}
 	return d, nil
