@@ -48,6 +48,27 @@ func decides(a *store.Appointment, log []store.Delivery, op *store.Operation, p 
 	return !slices.ContainsFunc(log[i+1:], isWrite)
 }
 
+// goesOn reports whether a person has decided about op, so that a later operation of the same appointment, which waited
+// for the decision, is delivered now.
+func goesOn(log []store.Delivery, op *store.Operation) bool {
+	if op.NeedsReview {
+		return false
+	}
+	waits, isLater := false, false
+	for _, d := range log {
+		switch {
+		case d.OperationID == op.ID:
+			isLater = true
+		case d.Channel != "upstream" || d.Notice == NoticeOf(store.UpstreamComment):
+		case d.State == outbound.DeliveryReview:
+			return false
+		default:
+			waits = waits || isLater && d.State == booking.DeliveryQueued
+		}
+	}
+	return waits
+}
+
 // isConfirmed reports whether the current state of an appointment took effect upstream, and no cancellation other than
 // op still waits for a person.
 func isConfirmed(a *store.Appointment, log []store.Delivery, op *store.Operation) bool {

@@ -94,14 +94,18 @@ func isCurrent(a *store.Appointment, p *payload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
 
-// MarkUpstream sets the upstream state of a changed appointment to pending if the change must be written upstream.
-// before is nil for a new appointment.
+// MarkUpstream sets the upstream state of a changed appointment to pending if the change must be written upstream. The
+// state stays needs_review, because the write waits until a person has decided about the earlier operation. before is
+// nil for a new appointment.
 func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 	if !pr.IsConnected() {
 		return
 	}
 	_, goes := pr.targetOf(a)
 	known := before != nil && before.UpstreamState != store.UpstreamNone
+	if before != nil && before.UpstreamState == store.UpstreamReview {
+		return
+	}
 	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) ||
 		kind == booking.ChangeCreated && goes {
 		a.UpstreamState = store.UpstreamPending
@@ -111,7 +115,7 @@ func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 // Operations returns the upstream write required by a change, or none.
 func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	a := c.After
-	if !pr.IsConnected() || a.UpstreamState != store.UpstreamPending {
+	if !pr.IsConnected() || a.UpstreamState != store.UpstreamPending && a.UpstreamState != store.UpstreamReview {
 		return nil
 	}
 	var kind store.OperationKind
@@ -211,6 +215,11 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 	case op.Result != "":
 		pr.writeEnded(c, log, op, &p, now)
 	}
+	if a.UpstreamState == store.UpstreamReview && goesOn(log, op) {
+		if a.UpstreamState = store.UpstreamPending; c.Kind != booking.ChangeUpstreamDone {
+			c.Kind, c.Silent = booking.ChangeUpdated, true
+		}
+	}
 	if reflect.DeepEqual(a, before) {
 		return nil, nil
 	}
@@ -230,8 +239,9 @@ func failureEnded(c *booking.Change, log []store.Delivery, op *store.Operation, 
 	if op.NeedsReview {
 		c.Kind, state = booking.ChangeUpstreamReview, store.UpstreamReview
 	}
+	isInTheWay := op.NeedsReview && op.Kind != store.UpstreamComment // of all later operations, until a person decides
 	if decides(a, log, op, p) || op.Kind == store.UpstreamCancel && p.GUID != "" ||
-		a.Status == store.Confirmed && p.isBlank() {
+		a.Status == store.Confirmed && p.isBlank() || isInTheWay {
 		a.UpstreamState = state
 	}
 }
