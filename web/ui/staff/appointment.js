@@ -230,9 +230,7 @@ export function Appointment({ desk, id, close }) {
         <ul class="told">
           ${deliveries.map(
             d => html`
-              <li key=${d.operationId}>
-                ${toldLine(d, a)}
-              </li>
+              <li key=${d.operationId}>${toldLine(d, a)}</li>
             `,
           )}
         </ul>

@@ -235,9 +235,7 @@ export function Page({ desk, rest }) {
                                   <${State} icon="close">${t('over.off')}</${State}>
                                 `
                               : html`
-                                  <${State} kind="info" icon="clock">
-                                    ${list(r.hours.map(windowOf))}
-                                  </${State}>
+                                  <${State} kind="info" icon="clock">${list(r.hours.map(windowOf))}</${State}>
                                 `
                           }
                           ${
