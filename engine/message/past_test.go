@@ -13,7 +13,7 @@ import (
 )
 
 // TestBookingOfPastVisitFailsNoMessage: the desk records a visit after its end. The confirmations are not needed. They
-// do not end as failures that need the desk's attention. If the visit is cancelled, the patient is told.
+// do not end as failures that need the desk's attention. If the visit is cancelled, the patient gets a message.
 func TestBookingOfPastVisitFailsNoMessage(t *testing.T) {
 	t.Parallel()
 	fake := noticetest.NewGateway(t)

@@ -124,7 +124,7 @@ func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 }
 
 // TestSlowCopyToRedisIsNotRestarted: copying all holds to Redis takes longer than another node waits for the copy to
-// begin. The other node lets it finish: if each began anew, neither would ever finish.
+// begin. The other node waits for it: if each restarted the other's copy, neither would ever finish.
 func TestSlowCopyToRedisIsNotRestarted(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
@@ -292,7 +292,7 @@ func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 }
 
 // TestReplacedRedisIsFilledAgain: during a return, Redis is opened for the new epoch, and replaced by its replica
-// before the database learns of it. The nodes do not serve from it, and decide anew.
+// before the database learns of it. The nodes do not serve from it, and make a new decision.
 func TestReplacedRedisIsFilledAgain(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)

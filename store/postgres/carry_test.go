@@ -53,7 +53,7 @@ func TestFailedConnectionHasAdvice(t *testing.T) {
 	for name, at := range map[string]string{
 		"no server":   "postgres://jo:secret-word@127.0.0.1:1/none",
 		"no database": at(func(u *url.URL) { u.Path = "/none" }),
-		"no role":     at(func(u *url.URL) { u.User = url.UserPassword("nobody", "secret-word") }),
+		"no role":     at(func(u *url.URL) { u.User = url.UserPassword("no_such_user", "secret-word") }),
 	} {
 		_, err := Open(t.Context(), Options{URL: at})
 		if err == nil {

@@ -37,7 +37,7 @@ const at = query.get('place') || start?.place
 const known = typeOf(start?.typeId)
 const serving = known ? servingOf(known) : []
 const one = serving.filter(s => s.id === start.specialistId)
-// hasPeople reports whether one of them works at the place. A link can name a place where nobody does any more.
+// hasPeople reports whether one of them works at the place. A link can name a place where none of them does any more.
 const hasPeople = x => !known || (one[0] ? one : serving).some(s => s.places?.includes(x.id))
 const page = createStore({
   step: 'what',

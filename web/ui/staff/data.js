@@ -12,7 +12,7 @@ import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
 import { separator } from './csv.js'
 import { specialistName, typeName } from './words.js'
-import { loadAnew, Office, State, Trouble, useSend } from './office.js'
+import { reloadNext, Office, State, Trouble, useSend } from './office.js'
 
 const most = 200 // the number of rows that the page shows; the file can have more
 const slow = { timeout: 90000 }
@@ -107,7 +107,7 @@ function ClinicFile({ desk }) {
     setDone(answer.imported)
     setFile(null)
     desk.loadSchedule?.()
-    loadAnew()
+    reloadNext()
   }
   const of = change => [...file.plan.specialists, ...file.plan.appointmentTypes].filter(x => x.change === change)
   const line = change =>

@@ -241,6 +241,6 @@ export function useNow(ms = 1000) {
   return now
 }
 
-// loadAnew makes the next page of the console read the clinic anew: its name, time zone and places. Otherwise, the
+// reloadNext makes the next page of the console load the clinic again: its name, time zone and places. Otherwise, the
 // calendar would still have the old time zone.
-export const loadAnew = () => addEventListener('hashchange', () => location.reload(), { once: true })
+export const reloadNext = () => addEventListener('hashchange', () => location.reload(), { once: true })

@@ -9,7 +9,7 @@ import { languages, need, t } from '../lib/i18n.js'
 import { Copy } from './copy.js'
 import { Door } from './door.js'
 import { Accent } from './accent.js'
-import { Check, loadAnew, Office, Select, useAsk } from './office.js'
+import { Check, reloadNext, Office, Select, useAsk } from './office.js'
 import { Index } from './index.js'
 import { Logo } from './logo.js'
 import { MailServer } from './mailserver.js'
@@ -68,7 +68,7 @@ export function Page({ desk }) {
     const about = list.find(x => x.name === 'clinic')
     if (about) {
       keep(await put('/v1/clinic', clinicOf(about.draft)))
-      if (saved.clinic.timezone !== boot.clinic.timezone) loadAnew()
+      if (saved.clinic.timezone !== boot.clinic.timezone) reloadNext()
     }
     const parts = list.filter(x => x.part).map(x => x.part(x.draft))
     if (parts.length) {
