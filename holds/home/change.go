@@ -59,12 +59,13 @@ func (b *Backend) overtake(d holds.Decision) {
 	if err != nil {
 		return
 	}
+	why := errors.New("the database was restored")
 	if latest == d.Epoch && open && d.Home == b.primary.Mode() {
 		whole, err := b.primary.Whole(ctx, d.Epoch)
-		open = err == nil && !whole
+		open, why = err == nil && !whole, replaced(b.primary)
 	}
 	if latest > d.Epoch || latest == d.Epoch && open {
-		b.moveAbove(ctx, d.Epoch, latest, d.Home, errors.New("the database was restored"))
+		b.moveAbove(ctx, d.Epoch, latest, d.Home, why)
 	}
 }
 

@@ -90,13 +90,16 @@ func (b *Backend) refused(ctx context.Context, t *term) {
 	}
 }
 
+// replaced is the reason for leaving a home that has lost its state.
+func replaced(home holds.Homely) error { return errors.New(home.Mode() + " was emptied or replaced") }
+
 // lost checks whether a home has lost its state. If so, it moves the nodes to PostgreSQL, where they restore the state
 // that they remember.
 func (b *Backend) lost(ctx context.Context, t *term) {
 	whole, err := t.home.Whole(ctx, t.epoch)
 	switch {
 	case err == nil && !whole:
-		b.move(ctx, t.epoch, b.database.Mode(), errors.New(t.home.Mode()+" was emptied or replaced"))
+		b.move(ctx, t.epoch, b.database.Mode(), replaced(t.home))
 	case err != nil && t.primary:
 		b.look(t)
 	}
