@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,8 +193,8 @@ func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error
 // fuzzCommand returns the command of a row with a fuzz target. In the short form, the target gets only known inputs, so
 // that the result does not depend on chance; in the long form, go test looks for new ones.
 func (p *prover) fuzzCommand(r *row, extra ...string) (*exec.Cmd, error) {
-	length := cmp.Or(p.fuzz, 10*time.Minute)
 	if p.long || p.fuzz > 0 {
+		length := cmp.Or(p.fuzz, 10*time.Minute)
 		args := append([]string{"test", "-run=^$", "-fuzz=^" + r.fuzz + "$", "-fuzztime=" + length.String(),
 			"-fuzzminimizetime=100x"}, extra...)
 		return exec.Command("go", append(args, r.pkg)...), nil
@@ -211,8 +212,8 @@ func (p *prover) fuzzCommand(r *row, extra ...string) (*exec.Cmd, error) {
 	return c, nil
 }
 
-// inputs returns a directory to run a fuzz target in. Its testdata, and that of the repository above it, are the real
-// ones, except that testdata/fuzz also holds the inputs that make fuzz has stored.
+// inputs returns a directory to run a fuzz target in. Its testdata is a copy of the package's own, with the inputs that
+// make fuzz has stored. The testdata above it is that of the repository.
 func (p *prover) inputs(r *row) (string, error) {
 	root := filepath.Join(p.dir, "inputs")
 	dir := filepath.Join(root, r.pkg)
@@ -223,26 +224,16 @@ func (p *prover) inputs(r *row) (string, error) {
 	if err := os.MkdirAll(fuzz, 0o700); err != nil {
 		return "", err
 	}
-	links := map[string]string{"testdata": filepath.Join(root, "testdata")}
-	own, err := filepath.Glob(filepath.Join(r.pkg, "testdata", "*"))
+	shared, err := filepath.Abs("testdata")
 	if err != nil {
 		return "", err
 	}
-	for _, name := range own {
-		if filepath.Base(name) != "fuzz" {
-			links[name] = filepath.Join(root, name)
-		} else if err := os.CopyFS(fuzz, os.DirFS(name)); err != nil {
-			return "", err
-		}
+	if err := os.Symlink(shared, filepath.Join(root, "testdata")); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
-	for name, link := range links {
-		whole, err := filepath.Abs(name)
-		if err != nil {
-			return "", err
-		}
-		if err := os.Symlink(whole, link); err != nil && !errors.Is(err, os.ErrExist) {
-			return "", err
-		}
+	own := os.DirFS(filepath.Join(r.pkg, "testdata"))
+	if err := os.CopyFS(filepath.Join(dir, "testdata"), own); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
 	stored := exec.Command("tar", "-xzf", "testdata/fuzz.tar.gz", "-C", fuzz,
 		fmt.Sprintf("--strip-components=%d", strings.Count(r.pkg, "/")+1), r.pkg)
