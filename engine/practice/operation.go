@@ -98,14 +98,11 @@ func isCurrent(a *store.Appointment, p *payload) bool {
 // state stays needs_review, because the write waits until a person has decided about the earlier operation. before is
 // nil for a new appointment.
 func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
-	if !pr.IsConnected() {
+	if !pr.IsConnected() || before != nil && before.UpstreamState == store.UpstreamReview {
 		return
 	}
 	_, goes := pr.targetOf(a)
 	known := before != nil && before.UpstreamState != store.UpstreamNone
-	if before != nil && before.UpstreamState == store.UpstreamReview {
-		return
-	}
 	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) ||
 		kind == booking.ChangeCreated && goes {
 		a.UpstreamState = store.UpstreamPending
