@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+// hear collects all announcements in window.heard. An announcement disappears from the page after a while.
+const hear = `(() => {
+	window.heard = []
+	const note = () => document.querySelectorAll('[aria-live]').forEach(e => {
+		const said = e.textContent.trim()
+		if (said && said !== window.heard.at(-1)) window.heard.push(said)
+	})
+	new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true })
+})()`
+
 // TestCountdownIsAnnouncedThreeTimes: a screen reader announces the countdown at five, two and one minutes and at no
 // other time, and never the holds of other clients. The test changes the page's own clock, as
 // TestHoldIsExtendedTenTimes does.
@@ -14,14 +24,7 @@ func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 	h := newHouse(t)
 	p := h.tab(t)
 	p.when("&specialist=ada")
-	p.run(`(() => {
-		window.heard = []
-		const note = () => document.querySelectorAll('[aria-live]').forEach(e => {
-			const said = e.textContent.trim()
-			if (said && said !== window.heard.at(-1)) window.heard.push(said)
-		})
-		new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true })
-	})()`)
+	p.run(hear)
 	p.ownClock()
 	h.hold("a-stranger-00001", "ada", h.at("12:00"), 300)
 	p.shows(h.at("12:00"), "held")
@@ -58,10 +61,10 @@ func TestAnnouncementDoesNotStay(t *testing.T) {
 	h := newHouse(t)
 	p := h.tab(t)
 	p.when("&specialist=ada")
+	p.run(hear)
 	p.take(h.at("10:00"))
 	p.confirm()
 	p.booked()
-	said := `[...document.querySelectorAll('body > [aria-live]')].map(e => e.textContent).join('')`
-	p.until(said + `.includes('booked')`)
-	p.until(said + ` === ''`)
+	p.until(`window.heard.some(text => text.includes('booked'))`)
+	p.until(`[...document.querySelectorAll('body > [aria-live]')].every(e => e.textContent === '')`)
 }
