@@ -259,7 +259,7 @@ func (r *Referee) Texted(t Text) error {
 		}
 	}
 	if len(about) == 0 {
-		return fmt.Errorf("%s is about no appointment of this patient", what)
+		return fmt.Errorf("%s is about no appointment of this patient; its appointments are%s", what, r.accountOf(t.To))
 	}
 	if len(about) == 1 {
 		t.about = about[0]

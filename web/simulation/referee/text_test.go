@@ -78,6 +78,16 @@ func TestRefereeFindsWrongTexts(t *testing.T) {
 		"a new time": {before: toLater, text: func() Text {
 			return message("new time for your appointment: Wed 25 Nov, 10:00."+sentLink, at(9, 0))
 		}},
+		"a new place, sent after a second move": {before: func(t *testing.T, r *Referee) {
+			r.Specialists["ada"].Weekly[time.Wednesday] = []Window{{From: 540, To: 600, Place: "north"},
+				{From: 600, To: 720, Place: "south"}}
+			for _, hour := range []int{10, 11} {
+				mustNot(t, r.Booked(r.appointment("a", "checkup", at(2*24+hour, 0))))
+				r.ReviewTexts(at(9, 0))
+			}
+		}, text: func() Text {
+			return message("new time and place for your appointment: Wed 25 Nov, 11:00."+sentLink, at(9, 1))
+		}},
 		"a second confirmation": {before: func(t *testing.T, r *Referee) {
 			mustNot(t, r.Texted(message(confirmed, at(8, 0))))
 		}, text: func() Text { return message(confirmed, at(8, 1)) }, want: "and 1 were due"},

@@ -16,22 +16,28 @@ func (r *Referee) hadTime(x *texting, t *Text, when string) bool {
 	return x.loose
 }
 
-// hasMoved reports whether an appointment was moved as a text message says: to the same start, or to another place. It
-// returns true for other messages, and if the referee does not know the moves. The place of a time outside the hours
-// counts as another place.
+// hasMoved reports whether an appointment was moved as a text message says: to the same start, or to another place. A
+// message that was delayed until after further moves combines them, so the appointment may have been moved from any of
+// its earlier times. hasMoved returns true for other messages, and if the referee does not know the moves. The place of
+// a time outside the hours counts as another place.
 func (r *Referee) hasMoved(x *texting, t *Text, when string) bool {
 	if t.form == t.kind || x.loose {
 		return true
 	}
-	for i := 1; i < len(x.times); i++ {
-		was, is := &x.times[i-1].value, &x.times[i].value
-		from, isKnown := r.PlaceOf(*was)
-		to, isAlsoKnown := r.PlaceOf(*is)
-		isElsewhere := from != to || !isKnown || !isAlsoKnown
-		if x.times[i].appliedAt(t.At) && r.names(is, when) &&
-			was.Start.Equal(is.Start) == strings.Contains(t.form, "kept") &&
-			(isElsewhere || !strings.Contains(t.form, "place")) {
-			return true
+	for i := range x.times {
+		is := &x.times[i].value
+		if !x.times[i].appliedAt(t.At) || !r.names(is, when) {
+			continue
+		}
+		to, isKnown := r.PlaceOf(*is)
+		for j := range i {
+			was := &x.times[j].value
+			from, wasKnown := r.PlaceOf(*was)
+			isElsewhere := from != to || !wasKnown || !isKnown
+			if was.Start.Equal(is.Start) == strings.Contains(t.form, "kept") &&
+				(isElsewhere || !strings.Contains(t.form, "place")) {
+				return true
+			}
 		}
 	}
 	return false
