@@ -12,7 +12,7 @@
 # make planted       plants bugs one at a time, and checks that the simulated clinic finds each; BUG=buffer runs one
 # make prove         runs the checks behind the guarantees and prints a table: the number of cases, the failures, and whether each check
 #                    finds a planted bug. LONG=1 runs for hours, MOST=5m limits each row, RESUME=proof.json continues the last run,
-#                    JOBS=4 runs four seeds of a row at the same time, RECORD=1 writes the results into docs/proof.md
+#                    JOBS=4 runs a row's tests four times at the same time, RECORD=1 writes the results into docs/proof.md
 # make fuzz          runs every fuzz target and adds inputs to testdata/fuzz.tar.gz: MINUTES=60 for all targets together,
 #                    TARGETS='engine/token' runs only those that match
 # make vulnerable    the known vulnerabilities of the functions in the program, from VULNDB, a copy of the Go vulnerability database

@@ -31,7 +31,7 @@ type options struct {
 	most   time.Duration // no row starts another run after this time; 0 means no limit
 	fuzz   time.Duration // how long each fuzz target runs; 0 means only the known inputs, and 10 min in the long form
 	record string        // the page that receives the results; empty means none
-	jobs   int           // how many runs of a row with a seed take place at the same time in the long form
+	jobs   int           // how many runs of a row take place at the same time in the long form
 	resume string        // the file that stores the progress of the long form; empty means none
 }
 
@@ -49,7 +49,7 @@ func run(args []string, table []row, out, problems io.Writer) int {
 		"in the long form no row begins another run after this time; 0: until it has its count")
 	flags.DurationVar(&o.fuzz, "fuzz", 0,
 		"how long each fuzz target runs; 0: only the known inputs, and 10 min in the long form")
-	flags.IntVar(&o.jobs, "jobs", 1, "in the long form, how many runs of a row with a seed take place at the same time")
+	flags.IntVar(&o.jobs, "jobs", 1, "in the long form, how many runs of a row of tests take place at the same time")
 	flags.StringVar(&o.record, "record", "", "the page whose table is told what was seen")
 	flags.StringVar(&o.resume, "resume", "", "in the long form, the file that keeps the progress for the next run")
 	if err := flags.Parse(args); err != nil {

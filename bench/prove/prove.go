@@ -76,7 +76,7 @@ func (p *prover) prove(r *row, seen string) (x result) {
 	x.count, x.sees = at.Count, cmp.Or(at.Sees, "–")
 	for at.Runs == 0 || p.long && x.count < r.asked {
 		run := time.Now()
-		all := p.sideBySide(r, p.seed+at.Runs)
+		all := p.sideBySide(r, p.seed+at.Runs, r.asked-x.count)
 		for _, one := range all {
 			x.count, x.bad, x.note = x.count+one.count, x.bad+one.bad, one.note
 			if x.output == "" || one.bad > 0 {
@@ -257,12 +257,13 @@ var (
 	errNoNumbers = errors.New("no count in the output")
 )
 
-// sideBySide runs a row without a bug. In the long form, it runs a row with a seed in several processes at the same
-// time, each with the next seed.
-func (p *prover) sideBySide(r *row, seed uint64) []result {
+// sideBySide runs a row without a bug, starting with this seed. In the long form, it runs the row's tests in several
+// processes at the same time, but no more than the row has still to count. Each process gets the next seed. A fuzz
+// target and the program use all processors themselves.
+func (p *prover) sideBySide(r *row, seed uint64, missing int) []result {
 	n := 1
-	if p.long && r.isSeeded() {
-		n = max(1, p.jobs)
+	if p.long && r.fuzz == "" && r.program == nil {
+		n = max(1, min(p.jobs, missing))
 	}
 	all := make([]result, n)
 	var running sync.WaitGroup

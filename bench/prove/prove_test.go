@@ -133,6 +133,19 @@ echo "$seed checks"
 	}
 }
 
+// TestPassesRunSideBySide: a row without a seed runs several times at the same time too, but not more often than it has
+// to.
+func TestPassesRunSideBySide(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "tests")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho '--- PASS: TestX'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := &prover{options: options{long: true, jobs: 4}, built: map[string]string{"": script}}
+	if x := p.prove(&row{name: "passes", asked: 6}, "today a1"); x.count != 6 || x.bad != 0 {
+		t.Errorf("got %+v, want 6 passes", x)
+	}
+}
+
 // TestLongRunResumes: a long run that ends early keeps its count, and the next run continues with the following seeds.
 // A run of a different version starts from the beginning.
 func TestLongRunResumes(t *testing.T) {
