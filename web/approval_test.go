@@ -40,8 +40,8 @@ func TestProposedTimeOnTheWire(t *testing.T) {
 	h.do("POST", propose, map[string]any{"slotStartDate": h.at(120)}, asAdmin).problem(404, "not_found")
 }
 
-// TestRequestsShowObstacle: the list for the desk says why a request can no longer be approved, and approving it is
-// refused for the same reason. The time that a request itself holds is not an obstacle.
+// TestRequestsShowObstacle: the list for the desk and the request's link say why a request can no longer be approved,
+// and approving it is refused for the same reason. The time that a request itself holds is not an obstacle.
 func TestRequestsShowObstacle(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(h *house){
@@ -65,6 +65,10 @@ func TestRequestsShowObstacle(t *testing.T) {
 			list, _ := h.do("GET", "/v1/requests", nil, asAdmin).want(200).get("requests").([]any)
 			if got, _ := list[0].(map[string]any)["obstacle"].(string); len(list) != 1 || got != want {
 				t.Errorf("got %q in %v, want %q", got, list, want)
+			}
+			seen := h.do("GET", "/v1/requests/managed", nil, header{"Holdfast-Manage": h.requestLink(id)}).want(200)
+			if got, _ := seen.get("request", "obstacle").(string); got != want {
+				t.Errorf("the link shows the obstacle %q, want %q", got, want)
 			}
 			approved := h.do("POST", "/v1/requests/"+id+"/confirm", nil, asAdmin)
 			if want == "" {

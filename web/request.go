@@ -34,7 +34,7 @@ type requestedJSON struct {
 	requestJSON
 	Patient patientJSON `json:"patient"`
 	Intake  *intakeJSON `json:"intake,omitempty"`
-	// Obstacle is why the time can no longer be booked, with the codes of not_bookable, or "taken". Only for the desk.
+	// Obstacle is why the time can no longer be booked, with the codes of not_bookable, or "taken".
 	Obstacle string `json:"obstacle,omitempty"`
 }
 
@@ -46,6 +46,20 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 		Approval: r.Approval, WantedStartDate: optionalTime(r.WantedStart),
 		ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
 	}
+}
+
+// requestedOf returns a request for the desk and the holder of its link, with the obstacle of an open request.
+func (s *Server) requestedOf(c *call, r *store.BookingRequest) (requestedJSON, error) {
+	x := requestedJSON{requestJSON: s.requestOf(r), Patient: patientJSON(r.Patient), Intake: intakeOf(&r.Intake)}
+	if r.Status != store.RequestOpen {
+		return x, nil
+	}
+	obstacle, err := s.engine.Booking.Obstacle(c.ctx(), booking.RequestedSlot{
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart,
+		Length: r.SlotEnd.Sub(r.SlotStart),
+	})
+	x.Obstacle = string(obstacle)
+	return x, err
 }
 
 // bookPublic books for a patient, or for an agent if the type needs approval. The limits of the public apply to a
@@ -95,15 +109,11 @@ func (s *Server) listRequests(c *call) error {
 		if !c.caller.reaches(r.SpecialistID) {
 			continue
 		}
-		obstacle, err := s.engine.Booking.Obstacle(c.ctx(), booking.RequestedSlot{
-			AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart,
-			Length: r.SlotEnd.Sub(r.SlotStart),
-		})
+		x, err := s.requestedOf(c, r)
 		if err != nil {
 			return err
 		}
-		said = append(said, requestedJSON{s.requestOf(r), patientJSON(r.Patient), intakeOf(&r.Intake),
-			string(obstacle)})
+		said = append(said, x)
 	}
 	return c.json(http.StatusOK, map[string]any{"requests": said})
 }
@@ -130,8 +140,11 @@ func (s *Server) getRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]requestedJSON{"request": {requestJSON: s.requestOf(&r),
-		Patient: patientJSON(r.Patient), Intake: intakeOf(&r.Intake)}})
+	x, err := s.requestedOf(c, &r)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]requestedJSON{"request": x})
 }
 
 // confirmRequestBody contains the time that the caller saw. If the request now has a different time, nothing is booked.

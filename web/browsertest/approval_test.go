@@ -67,7 +67,8 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 }
 
 // TestDeskProposesAnotherTime checks that the desk can answer a request with a time that overlaps the requested one. The
-// list shows that the request is waiting for the patient. The link shows both times and books the proposed one.
+// list shows that the request is waiting for the patient. The link shows both times and books the proposed one. While
+// that time is closed, the link says so.
 func TestDeskProposesAnotherTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].Approval = true })
@@ -99,14 +100,30 @@ func TestDeskProposesAnotherTime(t *testing.T) {
 	desk.open("/staff?lang=en#requests")
 	desk.says("Proposed, waiting for the patient.")
 
+	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
+		CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
-	mail.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
-		CreatedAt: r.CreatedAt}))
+	mail.open(link)
 	mail.says("The clinic proposes a different time")
 	mail.forgive() // the page first requests an appointment, and there is none yet
 	mail.says("You requested")
 	mail.accessible("the link of a proposal")
 	mail.shot("propose-link")
+
+	closed := h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date, "closed": true},
+		asAdmin)
+	mail.press("Accept and book")
+	mail.says("This time is no longer available.")
+	mail.forgive() // the server has refused the booking
+	if ask[bool](mail, `document.body.innerText.includes('holding it for you') ||
+		Boolean(document.querySelector('.actions .primary'))`) {
+		t.Error("the page still offers the closed time")
+	}
+	mail.accessible("the link of a proposal that was closed")
+	mail.shot("propose-closed")
+	h.must(200, "DELETE", "/v1/overrides/"+closed.get("override", "id").(string), nil, asAdmin)
+	mail.leave()
+	mail.open(link)
 	mail.press("Accept and book")
 	desk.says("No requests.")
 	list := h.bookings()

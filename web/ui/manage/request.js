@@ -40,8 +40,9 @@ export function Request({ r, options, done, change }) {
         say(t('booked.title'))
       } else change(answer.request)
     } catch (p) {
-      const { request } =
-        p.status === 410 || p.status === 412 ? await get('/v1/requests/managed', null, options).catch(() => ({})) : {}
+      const { request } = [409, 410, 412].includes(p.status)
+        ? await get('/v1/requests/managed', null, options).catch(() => ({}))
+        : {}
       if (request) {
         change(request)
         keys.current = { confirm: newKey(), decline: newKey() }
@@ -73,19 +74,38 @@ export function Request({ r, options, done, change }) {
     </h1>
     ${
       problem &&
+      !r.obstacle &&
       html`
         <${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />
       `
     }
-    <p class="lead">
-      ${rich(proposed ? 'request.proposed.lead' : r.approval ? 'request.waits' : 'request.lead', {
-        until: dayAndTime(r.expiresAt),
-        wanted: dayAndTime(r.wantedStartDate || r.slotStartDate),
-      })}
-    </p>
+    ${
+      r.obstacle
+        ? html`
+            <${Notice}
+              kind="warn"
+              role="alert"
+              text="request.gone"
+              params=${{
+                phone: html`
+                  <${PhoneLink} />
+                `,
+              }}
+            />
+          `
+        : html`
+            <p class="lead">
+              ${rich(proposed ? 'request.proposed.lead' : r.approval ? 'request.waits' : 'request.lead', {
+                until: dayAndTime(r.expiresAt),
+                wanted: dayAndTime(r.wantedStartDate || r.slotStartDate),
+              })}
+            </p>
+          `
+    }
     <${Ticket} a=${r} />
     ${
       proposed &&
+      !r.obstacle &&
       html`
         <p class="hint">${t('request.proposed.hint')}</p>
       `
@@ -93,6 +113,7 @@ export function Request({ r, options, done, change }) {
     <div class="actions">
       ${
         (proposed || !r.approval) &&
+        !r.obstacle &&
         html`
           <button
             type="button"
