@@ -83,3 +83,23 @@ func (h *house) userID(email string) string {
 	h.t.Fatalf("sign-in as %s failed", email)
 	return ""
 }
+
+// TestConsoleLocksWhenUserIsDeactivated: the console of a user who is deactivated hides the patients without a press,
+// on the calendar and on a page without dates.
+func TestConsoleLocksWhenUserIsDeactivated(t *testing.T) {
+	t.Parallel()
+	for name, page := range map[string]string{"calendar": "", "queue": "#queue"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			p := h.desk(t, store.RoleReception)
+			if page != "" {
+				p.run(`location.hash = ` + quoted(page))
+				p.there(".office-in")
+			}
+			h.must(200, "PATCH", "/v1/users/"+h.userID(string(store.RoleReception)+"@clinic.example"),
+				map[string]any{"active": false}, asAdmin)
+			p.there("dialog.veil #sign-password")
+		})
+	}
+}

@@ -207,14 +207,22 @@ export function createDesk(me, reload = () => location.reload()) {
     }
     if (staleNews) await loadNews()
   }
+  const address = ticketed('/v1/staff/stream')
   const live = createLive({
-    url: ticketed('/v1/staff/stream'),
+    // The server ends the stream if the user's sign-in is revoked. A ticket needs no sign-in, so check that first.
+    url: async () => {
+      if (store.get().connections) await call(() => get('/v1/auth/me', {}, { tries: 1 }))
+      return address()
+    },
     tell: events => {
       store.set(s => events.reduce(reduce, s))
       settle()
     },
     link: link => patch({ link }),
     poll: async () => {
+      // The first request needs a sign-in, so it locks the console if the sign-in was revoked. The list of holds needs
+      // none.
+      await loadSchedule()
       const { scope, connections } = store.get()
       const { holds } = await call(() =>
         get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }),
@@ -222,7 +230,6 @@ export function createDesk(me, reload = () => location.reload()) {
       // If the stream has connected since then, its holds are newer than this answer.
       if (store.get().connections === connections) send({ type: 'live holds', holds })
       if (scope) await load(scope)
-      await loadSchedule()
       await loadNews()
     },
   })
