@@ -55,8 +55,11 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	// A file of holidays is imported.
 	compact := func(n int) string { d := h.days(n, "09:00")[:10]; return d[:4] + d[5:7] + d[8:] }
 	upload := func(text string) {
-		p.run(`((input, d) => { d.items.add(new File([` + quoted(text) +
-			`], 'holidays.ics')); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('input[type=file]'), new DataTransfer())`)
+		p.run(`((input, d) => {
+			d.items.add(new File([Uint8Array.from(` + quoted(text) + `, c => c.charCodeAt(0))], 'holidays.ics'))
+			input.files = d.files
+			input.dispatchEvent(new Event('change', { bubbles: true }))
+		})(document.querySelector('input[type=file]'), new DataTransfer())`)
 	}
 	text := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(20) +
 		"\r\nSUMMARY:Day of the sea\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(30) +
@@ -77,6 +80,11 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
 	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nRRULE:FREQ=YEARLY\n")
 	p.says("RRULE is not supported")
+	// Older programs do not write UTF-8.
+	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:" + compact(40) +
+		"\nSUMMARY:Heilige Drei Könige\nEND:VEVENT\nEND:VCALENDAR\n")
+	p.there(".occurrences li")
+	p.says("Heilige Drei Könige")
 }
 
 // TestListsShowYear: the blocks, the absences and the found appointments of another year have their year.

@@ -10,6 +10,7 @@ import { dateOf, dated, shortDate, write } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
 import { sayDays, specialistName } from './words.js'
 import { Plus } from './record.js'
+import { textOf } from './textfile.js'
 
 // setsIn groups the blocks that were created with one form. It leaves out groups that have ended.
 function setsIn(s, reaches, now) {
@@ -47,7 +48,7 @@ export function Page({ desk }) {
     if (!chosen) return
     setWrong('')
     try {
-      const days = await desk.holidays(await chosen.text())
+      const days = await desk.holidays(await textOf(chosen))
       if (days.length) desk.open('closing', { days })
       else setWrong(t('closed.empty'))
     } catch (problem) {

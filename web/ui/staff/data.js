@@ -11,24 +11,13 @@ import { addDays, dateOf, dated } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
 import { separator } from './csv.js'
+import { textOf } from './textfile.js'
 import { specialistName, typeName } from './words.js'
 import { reloadNext, Office, State, Trouble, useSend } from './office.js'
 
 const most = 200 // the number of rows that the page shows; the file can have more
 const slow = { timeout: 90000 }
 
-// textOf reads a file as UTF-8. If it is not valid UTF-8, textOf reads it as UTF-16, which Excel writes as Unicode
-// text, or as Windows-1252, which spreadsheets in Western countries write.
-async function textOf(file) {
-  const bytes = await file.arrayBuffer(),
-    [first, second] = new Uint8Array(bytes)
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes)
-  }
-}
 // isWorkbook reports whether a text is the content of a file of Excel or OpenOffice: a zip archive or, before 2007, a
 // compound file.
 const isWorkbook = text => /^(PK\x03\x04|\xd0\xcf\x11\xe0)/.test(text)
