@@ -94,6 +94,11 @@ func TestMCPCallerChangesTheirMind(t *testing.T) {
 		t.Errorf("a booking of a time that overlaps the conversation's hold: %v", out)
 	}
 	h.wantHeld("after the booking", starts[12])
+	// The time of the booking cannot be held again, and the refusal does not say that another patient has it.
+	_, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tokens[4], "sessionId": "call-1"})
+	if !failed || !strings.Contains(text, "already booked") {
+		t.Errorf("a hold of the time that the conversation booked returns %s", text)
+	}
 }
 
 // TestMCPMovesToOverlappingTime: an appointment can be moved to a time that overlaps its own. With the manageToken,

@@ -146,6 +146,10 @@ const (
 // tokenUsedMessage is the message of errorTokenUsed. A child of the patient counts as another patient.
 const tokenUsedMessage = "This bookingToken was used for another patient; ask for slots again."
 
+// tokenBookedMessage is the message if the patient is not known yet, as for a hold.
+const tokenBookedMessage = "An appointment was already booked with this bookingToken; for another one, ask for slots " +
+	"again."
+
 // Book books an appointment for an agent. Repeating a call is safe: a call with the same slot, patient and child, or
 // with the same bookingToken, patient and child, returns the first Answer again.
 //
@@ -317,6 +321,8 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 		}
 		first := ag.agentKnown(ctx, &a)
 		return nil, &first, nil
+	case useErr == nil && b.PatientGUID == "":
+		return refuse(Refused, errorTokenUsed, tokenBookedMessage)
 	case useErr == nil:
 		return refuse(Refused, errorTokenUsed, tokenUsedMessage)
 	case !errors.Is(useErr, store.ErrNotFound):
