@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,13 +29,21 @@ import (
 // BenchmarkMixedLoad simulates a busy clinic of 100 specialists: visitors book and cancel, pages list a week of all
 // specialists, agents find, hold and book for callers, every change sends an email and a webhook, and streams are open.
 // It reports the maximum memory and disk space of the server, which should not depend on the length of the run. A run
-// takes ten minutes with HOLDFAST_BENCH_FULL, otherwise ten seconds.
+// takes ten minutes with HOLDFAST_BENCH_FULL, or as long as HOLDFAST_SOAK says, such as 24h; otherwise ten seconds. With
+// HOLDFAST_SOAK, it also logs every minute how much memory and disk space the server uses.
 func BenchmarkMixedLoad(b *testing.B) {
 	length := 10 * time.Second
 	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
 		length = 10 * time.Minute
 	}
 	m := newMixedLoad(b)
+	if text := os.Getenv("HOLDFAST_SOAK"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			b.Fatalf("HOLDFAST_SOAK: %v", err)
+		}
+		m.logEvery = time.Minute
+	}
 	for b.Loop() {
 		m.run(length)
 	}
@@ -55,6 +65,8 @@ type mixedLoad struct {
 	booked   atomic.Int64
 	visitor  atomic.Int64
 	most     map[string]float64
+	logEvery time.Duration // 0: never
+	logged   time.Time
 }
 
 const mixedSpecialists = 100
@@ -162,7 +174,10 @@ func (m *mixedLoad) call() {
 
 // look records the server's current usage.
 func (m *mixedLoad) look() {
-	note := func(name string, value float64) { m.most[name] = max(m.most[name], value) }
+	usage := make(map[string]float64)
+	note := func(name string, value float64) {
+		usage[name], m.most[name] = value, max(m.most[name], value)
+	}
 	answer, err := m.client.Get(m.url + "/metrics")
 	if err != nil {
 		m.b.Error(err)
@@ -186,6 +201,14 @@ func (m *mixedLoad) look() {
 		if info, err := os.Stat(filepath.Join(m.dir, file)); err == nil {
 			note(name, float64(info.Size())/1e6)
 		}
+	}
+	if m.logEvery > 0 && time.Since(m.logged) >= m.logEvery {
+		m.logged = time.Now()
+		text := fmt.Sprintf("%d bookings", m.booked.Load())
+		for _, name := range slices.Sorted(maps.Keys(usage)) {
+			text += fmt.Sprintf(", %.1f %s", usage[name], name)
+		}
+		m.b.Log(text)
 	}
 }
 
