@@ -135,7 +135,7 @@ func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (b
 		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email),
 			Role: id.NewRole, Active: true, CreatedAt: record.Now()}
 		var m record.Mistakes
-		ac.checkUser(&m, &u)
+		ac.checkUser(&m, &u, nil)
 		if m.Err() != nil {
 			return before, u, ErrStranger
 		}

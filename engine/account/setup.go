@@ -83,7 +83,7 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 	named := ac.clinic.Schedule().Clinic
 	edit(&named)
 	var m record.Mistakes
-	ac.checkUser(&m, &u)
+	ac.checkUser(&m, &u, nil)
 	checkPassword(&m, owner.Password, owner.Email)
 	ac.clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
 	if err := m.Err(); err != nil {

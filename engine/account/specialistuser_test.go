@@ -60,6 +60,37 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	}
 }
 
+// TestUserOfArchivedSpecialistCanBeDeactivated: a colleague leaves and the specialist is archived. After that, an owner
+// can still change and deactivate the account, but cannot link another account to the specialist.
+func TestUserOfArchivedSpecialistCanBeDeactivated(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 1})
+	ctx := t.Context()
+	create := func(email, specialistID string) store.User {
+		t.Helper()
+		u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: email, Name: "Someone",
+			Role: store.RoleSpecialist, SpecialistID: specialistID, Password: enginetest.GoodPassword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	left, other := create("ada@example.org", "ada"), create("ben@example.org", "ben")
+	if err := c.Clinic.ArchiveSpecialist(ctx, "system", "ada"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Account.UpdateUser(ctx, "system", left.ID, func(u *store.User) {
+		u.Name, u.Active = "Ada", false
+	}, nil)
+	if err != nil || got.Active || got.Name != "Ada" {
+		t.Errorf("deactivating the account: %v, %v", got, err)
+	}
+	_, err = c.Account.UpdateUser(ctx, "system", other.ID, func(u *store.User) { u.SpecialistID = "ada" }, nil)
+	if wrong := (*record.ValidationError)(nil); !errors.As(err, &wrong) {
+		t.Errorf("linking another account to the archived specialist: got %v, want a ValidationError", err)
+	}
+}
+
 func TestSignInStoresValidUserAgent(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

@@ -22,7 +22,7 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID,
 		Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
-	ac.checkUser(&m, &u)
+	ac.checkUser(&m, &u, nil)
 	checkPassword(&m, n.Password, n.Email, ac.clinic.Schedule().Clinic.Name)
 	if err := m.Err(); err != nil {
 		return u, err
@@ -67,7 +67,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		}
 		u.ID = id
 		var m record.Mistakes
-		ac.checkUser(&m, u)
+		ac.checkUser(&m, u, &before)
 		if err := m.Err(); err != nil {
 			return err
 		}
@@ -118,7 +118,9 @@ func (ac *Account) UserByEmail(ctx context.Context, email string) (store.User, e
 
 func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
+// checkUser checks a user, and before is the user as stored, or nil. A user may keep a specialist who has been archived
+// since then: the account of a former colleague can still be deactivated.
+func (ac *Account) checkUser(m *record.Mistakes, u, before *store.User) {
 	u.Email, u.Name = normalEmail(u.Email), strings.TrimSpace(u.Name)
 	record.CheckEmail(m, "email", u.Email)
 	if u.Name == "" {
@@ -128,7 +130,8 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	switch u.Role {
 	case store.RoleOwner, store.RoleReception:
 	case store.RoleSpecialist:
-		if _, err := ac.clinic.Specialist(u.SpecialistID); err != nil {
+		kept := before != nil && before.Role == u.Role && before.SpecialistID == u.SpecialistID
+		if _, err := ac.clinic.Specialist(u.SpecialistID); err != nil && !kept {
 			m.Add("specialistId", "enter the id of the specialist whose calendar the user sees")
 		}
 	default:
