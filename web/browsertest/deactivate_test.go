@@ -8,11 +8,13 @@ import (
 
 // TestDeactivatedSpecialistCanReturn: an owner deactivates a specialist and a type that have appointments. The board
 // still shows the appointments, and the owner can activate both again. The board also shows the appointments of
-// archived ones, with their names.
+// archived ones, with their names. The list of users says that the specialist's account cannot sign in, and the owner
+// can deactivate it.
 func TestDeactivatedSpecialistCanReturn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
+	h.staff(store.RoleSpecialist)
 	id := p.appointment("Lena Vogt", "ada", "10:00")
 	deactivate := func(page, name string) {
 		p.open("/staff?lang=en#" + page)
@@ -32,6 +34,8 @@ func TestDeactivatedSpecialistCanReturn(t *testing.T) {
 	deactivate("specialists", "Dr Ada Brandt")
 	deactivate("types", "Check-up")
 	onBoard()
+	p.open("/staff?lang=en#users")
+	p.says("Cannot sign in: the specialist is deactivated Specialist, Dr Ada Brandt")
 	p.open("/staff?lang=en#specialists")
 	p.until(`document.querySelector('.line:last-child').innerText.includes('Dr Ada Brandt')`) // the last one
 	p.press("Reactivate Dr Ada Brandt")
@@ -47,6 +51,12 @@ func TestDeactivatedSpecialistCanReturn(t *testing.T) {
 	h.must(200, "DELETE", "/v1/specialists/ada", nil, asAdmin)
 	h.must(200, "DELETE", "/v1/appointment-types/checkup", nil, asAdmin)
 	onBoard()
+	p.open("/staff?lang=en#users")
+	p.says("Cannot sign in: the specialist is deactivated Specialist, Dr Ada Brandt")
+	p.press("Edit Jo specialist")
+	p.press("Can sign in")
+	p.saved()
+	p.says("Deactivated Specialist, Dr Ada Brandt")
 }
 
 // TestTypeFormNamesMistakes: the form of a type finds the mistakes in questions and required rooms itself, in the

@@ -7,9 +7,14 @@ import { dayAndTime } from '../lib/time.js'
 import { Check, Office, Select, State, useAsk } from './office.js'
 import { Plus, Radios, RecordForm, useDraft } from './record.js'
 import { Secret } from './secret.js'
+import { specialistName } from './words.js'
 
 const roles = ['owner', 'reception', 'specialist'],
   least = 12
+
+// canSignIn reports whether a user can sign in: a specialist's account needs an active specialist.
+const canSignIn = (u, people) =>
+  u.active && (u.role !== 'specialist' || people.some(p => p.id === u.specialistId && p.active))
 
 function Edit({ desk, user, people, close, done }) {
   const { form, put, sending, e } = useDraft(desk, {
@@ -44,6 +49,10 @@ function Edit({ desk, user, people, close, done }) {
       close()
     }
   }
+  const calendars = people.map(p => [p.id, p.name])
+  // A user keeps the calendar of a specialist who has left.
+  if (user?.specialistId && !people.some(p => p.id === user.specialistId))
+    calendars.push([user.specialistId, specialistName(desk.store.get(), user.specialistId)])
   return html`
     <${RecordForm}
       title=${user ? t('users.edit', { name: user.name }) : t('users.add')}
@@ -82,12 +91,7 @@ function Edit({ desk, user, people, close, done }) {
         form.role === 'specialist' &&
         html`
           <${Field} id="specialistId" label=${t('users.calendar')} error=${e.specialistId}>
-            <${Select}
-              id="specialistId"
-              value=${form.specialistId}
-              input=${put('specialistId')}
-              options=${people.map(p => [p.id, p.name])}
-            />
+            <${Select} id="specialistId" value=${form.specialistId} input=${put('specialistId')} options=${calendars} />
           </${Field}>
         `
       }
@@ -145,15 +149,15 @@ export function Page({ desk }) {
                   }
                 </p>
                 <p class="line-facts">
-                  <${State} kind=${u.active ? 'ok' : ''} icon=${u.active ? 'check' : 'stop'}>
-                    ${t(u.active ? 'users.on' : 'users.off')}
+                  <${State} kind=${canSignIn(u, people) ? 'ok' : ''} icon=${canSignIn(u, people) ? 'check' : 'stop'}>
+                    ${t(canSignIn(u, people) ? 'users.on' : u.active ? 'users.idle' : 'users.off')}
                   </${State}>
                   <span>
                     ${t('role.' + u.role)}${
                       u.specialistId &&
                       html`
                         ,${' '}
-                        <bdi>${people.find(p => p.id === u.specialistId)?.name}</bdi>
+                        <bdi>${specialistName(desk.store.get(), u.specialistId)}</bdi>
                       `
                     }
                   </span>
