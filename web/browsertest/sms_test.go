@@ -180,3 +180,24 @@ func TestDeskAgreesToTextMessages(t *testing.T) {
 		t.Error("the consent was not withdrawn")
 	}
 }
+
+// TestQueuePageReviewsTextMessage: it is unknown whether a text message was sent. The queue page says where to check,
+// which is not the practice system.
+func TestQueuePageReviewsTextMessage(t *testing.T) {
+	t.Parallel()
+	g := noticetest.NewGateway(t)
+	g.Answer(func(noticetest.Text) (int, string) { return 500, "" })
+	h := withGateway(t, g.URL)
+	p := h.desk(t, store.RoleOwner)
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": h.at("10:00"), "sms": true, "patient": map[string]any{"name": "Lena Vogt",
+			"phone": "+49 170 1234567"}}, asAdmin)
+	p.open("/staff?lang=en#queue")
+	p.lineSays("Lena Vogt", "Needs your decision")
+	p.lineSays("Lena Vogt", "Check your account at the SMS gateway or ask the patient, then decide.")
+	if text := p.text(".lines .line"); strings.Contains(text, "practice system") {
+		t.Errorf("the line of a text message is %q", text)
+	}
+	p.onLine("Lena Vogt", "Mark as arrived")
+	p.says("Marked as arrived.")
+}

@@ -86,7 +86,7 @@ function Operation({ op, offset, run, ask }) {
         ${
           state === 'review' &&
           html`
-            <p class="line-why">${t('queue.review.ask')}</p>
+            <p class="line-why">${t(op.kind === 'sms' ? 'queue.review.sms' : 'queue.review.ask')}</p>
           `
         }
       </div>
