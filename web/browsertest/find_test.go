@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -69,4 +70,60 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 	p.until(`!document.querySelector('.appt.own')`)
+}
+
+// TestDeskKeepsHoldIfNextIsRefused: the desk holds a time and then chooses another one that a patient has just taken.
+// The desk keeps the first hold, in the list of free times and in the booking dialog.
+func TestDeskKeepsHoldIfNextIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	hold := func(clock string) int {
+		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "ttlSeconds": 600,
+			"slotStartDate": h.at(clock), "specialistId": "karim", "clientId": "a-stranger-0000" + clock[:1]}).status
+	}
+	p.key("+")
+	p.there(".found-time:focus")
+	p.set("#find-from", h.date)
+	p.run(`[...document.querySelectorAll('.chips label')].find(l => l.innerText === 'Dr Karim Haddad').click()`)
+	p.until(`(all => all.length === 12 && all.every(x => /Haddad/.test(x) && !/Brandt/.test(x)))(
+		[...document.querySelectorAll('.found-time')].map(x => x.innerText))`)
+	time := func(n int) string {
+		return ask[string](p, fmt.Sprintf(
+			`/\d\d:\d\d/.exec(document.querySelectorAll('.found-time')[%d].innerText)[0]`, n))
+	}
+	first, second := time(0), time(4)
+	p.run(`document.querySelectorAll('.found-time')[0].focus()`)
+	p.key("h")
+	p.there(".foundtimes li:first-child [aria-pressed=true]")
+	if got := hold(second); got != 201 {
+		t.Fatalf("the patient's hold: %d", got)
+	}
+	p.run(`document.querySelectorAll('.found-time')[4].focus()`)
+	p.key("h")
+	p.there(".findings .notice.warn")
+	p.forgive() // the server has refused the hold
+	p.there(".foundtimes li:first-child [aria-pressed=true]")
+	if got := hold(first); got != 409 {
+		t.Errorf("another client's hold of the first time: %d, want 409", got)
+	}
+
+	p.run(`document.querySelectorAll('.found-time')[0].focus()`)
+	p.key(kb.Enter)
+	p.there(".holding.held")
+	p.set("#when-time", second)
+	p.says("Someone is booking this time online.")
+	if got := hold(first); got != 409 {
+		t.Errorf("another client's hold of the dialog's first time: %d, want 409", got)
+	}
+	p.set("#when-time", first)
+	p.there(".holding.held")
+	p.run(`document.querySelector('#patient-name').focus()`)
+	p.key("Lena Vogt")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Booked: Lena Vogt")
+	if list := h.bookings(); len(list) != 1 || list[0]["slotStartDate"] != h.at(first) {
+		t.Errorf("booked: %v, want one at %s", list, first)
+	}
 }

@@ -155,26 +155,20 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
     () => Boolean(draft.name.trim()),
   )
   // The hold follows the dialog's type, specialist and time. A time that has an obstacle is not held unless the
-  // desk insists.
-  const wish =
-    can || h.phase === 'held' || h.phase === 'claiming'
-      ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|')
-      : ''
+  // desk insists: the hold stays at the previous time. A series does not use the hold.
+  const wish = {
+    typeId: type?.id,
+    specialistId: slot.specialistId,
+    start: obstacle.start,
+    displace: Boolean(insists.held),
+    others: visit.others.map(x => x.typeId),
+    ignoreHours: past,
+  }
+  const isHeld = h.phase === 'held' && hold.isHeld(wish)
   useEffect(() => {
-    // Also release a hold whose claim is still running.
-    if (!can) {
-      if (h.holdId || h.phase === 'claiming') hold.release()
-      return
-    }
-    hold.claim({
-      typeId: type.id,
-      specialistId: slot.specialistId,
-      start: obstacle.start,
-      displace: Boolean(insists.held),
-      others: visit.others.map(x => x.typeId),
-      ignoreHours: past,
-    })
-  }, [wish, Boolean(can)])
+    if (can) hold.claim(wish)
+    else if (many) hold.release() // also if its claim is still running
+  }, [can ? [type.id, slot.specialistId, obstacle.start, insists.held, others].join('|') : '', many])
   // After the desk insists, focus the next field to fill in, or the submit button.
   const insisting = next => {
     setInsists(next)
@@ -228,6 +222,8 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
       asked = Object.keys(told).length > 0 && { answers: told },
       sms = agrees(draft) && { sms: true }
     const { name, email, phone, ...own } = patient
+    setBusy(true)
+    const holdId = await hold.idFor(wish)
     const body = family
       ? {
           slotStartDate: new Date(obstacle.start).toISOString(),
@@ -236,7 +232,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
           contact: { ...(email && { email }), ...(phone && { phone }) },
           notify,
           ignoreHours: past,
-          ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }),
+          ...(holdId && { holdId }),
           displace: Boolean(insists.held),
         }
       : many
@@ -253,14 +249,13 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
               ? { overbook: { reason: reason.trim() } }
               : {
                   ignoreHours: true,
-                  ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }),
+                  ...(holdId && { holdId }),
                   displace: Boolean(insists.held),
                 }),
           }
     // An unchanged request keeps its idempotency key, so that a second press after a lost answer does not book twice.
     const text = JSON.stringify({ ...body, holdId: '' })
     if (attempt.current?.text !== text) attempt.current = { text, key: newKey(), body }
-    setBusy(true)
     setFailed(null)
     try {
       if (many) {
@@ -294,7 +289,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
         setFailed(problem)
         series.again()
       } else if (held) {
-        hold.store.set({ phase: 'refused', holdId: '', problem })
+        hold.lost(problem)
         setInsists({})
       } else setFailed(problem)
       if (!passing(problem)) attempt.current = null
@@ -413,9 +408,9 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
                   }
                 `
           }
-          <p class=${'holding ' + h.phase} role="status">
+          <p class=${isHeld ? 'holding held' : 'holding'} role="status">
             ${
-              h.phase === 'held' &&
+              isHeld &&
               html`
                 <${Icon} name="check" />
                 ${t('book.held')}

@@ -1,5 +1,6 @@
 // The desk's own hold. It is claimed when the booking dialog opens, moves with the dialog's time, and is renewed while
-// the dialog is open. It is released when the dialog closes. The booking page shows its time as unavailable.
+// the dialog is open. If a new time cannot be held, the hold stays at the old time, so that the desk never loses both.
+// It is released when the dialog closes. The booking page shows its time as unavailable.
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
 import { createStore } from '../lib/store.js'
@@ -8,8 +9,24 @@ import { del, patch, post } from '../lib/api.js'
 const ttlSeconds = 120,
   every = 40000
 
+/**
+ * @typedef {object} Wish
+ * @property {string} typeId
+ * @property {string} specialistId
+ * @property {number} start
+ * @property {boolean | string} [displace]
+ * @property {any[]} [others]
+ * @property {boolean} [ignoreHours]
+ */
+
+// Two wishes with the same key are for the same hold.
+/** @param {Wish} wish */
+const keyOf = ({ typeId, specialistId, start, others = [] }) => JSON.stringify([typeId, specialistId, start, others])
+
 export function createDeskHold(desk) {
-  const store = createStore({ phase: 'idle', holdId: '' })
+  // holdId is the current hold, which is for the wish with the key. While another claim runs and after it was refused,
+  // it is the hold of the previous wish.
+  const store = createStore({ phase: 'idle', holdId: '', key: '' })
   let turn = 0,
     timer
   // This desk's claims and releases run one after the other, including those of the previous dialog. If the desk
@@ -35,22 +52,21 @@ export function createDeskHold(desk) {
       )
       if (store.get().holdId === holdId) store.set({ max: Date.parse(answer.maxExpiresAt) })
     } catch (problem) {
-      if (problem.status && store.get().holdId === holdId) store.set({ phase: 'refused', holdId: '', problem })
+      if (!problem.status || store.get().holdId !== holdId) return
+      store.set({ holdId: '', key: '', ...(store.get().phase === 'held' && { phase: 'refused', problem }) })
     }
   }
-  // Only the latest claim counts. If an older claim succeeds late, its hold is released.
-  /** @param {{typeId: string, specialistId: string, start: number, displace?: boolean | string, others?: any[], ignoreHours?: boolean}} wish */
-  async function claim({ typeId, specialistId, start, displace, others = [], ignoreHours = true }) {
-    const mine = ++turn,
-      old = store.get().holdId
-    rest()
-    store.set({ phase: 'claiming', holdId: '', problem: null })
-    if (old) drop(old)
+  // Only the latest claim counts. If an older claim succeeds late, the next one replaces its hold, or it is released.
+  /** @param {Wish} wish */
+  async function claim(wish) {
+    const { typeId, specialistId, start, displace, others = [], ignoreHours = true } = wish,
+      mine = ++turn
+    store.set({ phase: 'claiming', problem: null })
     try {
-      const hold = await inTurn(async () => {
-        const taken =
-          mine === turn &&
-          (await desk.call(() =>
+      await inTurn(async () => {
+        if (mine !== turn) return
+        const { holdId } = store.get(),
+          hold = await desk.call(() =>
             post(others.length ? '/v1/visits/hold' : '/v1/holds', {
               ...(others.length ? { appointmentTypeIds: [typeId, ...others] } : { appointmentTypeId: typeId }),
               specialistId,
@@ -59,14 +75,15 @@ export function createDeskHold(desk) {
               ttlSeconds,
               ignoreHours,
               ...(displace && { displace }),
+              ...(holdId && { instead: holdId }),
             }),
-          ))
-        if (taken && mine !== turn) await giveBack(taken.holdId)
-        return taken
+          )
+        if (mine !== turn && store.get().phase !== 'claiming') return giveBack(hold.holdId)
+        rest()
+        timer = setInterval(beat, every)
+        store.set({ holdId: hold.holdId, key: keyOf(wish), max: Date.parse(hold.maxExpiresAt) })
+        if (mine === turn) store.set({ phase: 'held' })
       })
-      if (mine !== turn) return
-      store.set({ phase: 'held', holdId: hold.holdId, max: Date.parse(hold.maxExpiresAt) })
-      timer = setInterval(beat, every)
     } catch (problem) {
       if (mine === turn) store.set({ phase: 'refused', problem })
     }
@@ -75,9 +92,11 @@ export function createDeskHold(desk) {
     const { holdId } = store.get()
     turn++
     rest()
-    store.set({ phase: 'idle', holdId: '', problem: null })
+    store.set({ phase: 'idle', holdId: '', key: '', problem: null })
     if (holdId) drop(holdId)
   }
+  /** @param {Wish} wish */
+  const isHeld = wish => Boolean(store.get().holdId) && store.get().key === keyOf(wish)
   const leave = e => {
     const { holdId } = store.get()
     if (holdId && !e.persisted)
@@ -91,15 +110,33 @@ export function createDeskHold(desk) {
     store,
     claim,
     release,
+    isHeld,
+    // idFor returns the id of the hold for the booking of a wish. It releases the hold of another wish, which could be
+    // in the way.
+    /** @param {Wish} wish */
+    async idFor(wish) {
+      const { phase, holdId } = store.get()
+      if (isHeld(wish)) return holdId
+      if (holdId && phase !== 'claiming') {
+        release()
+        await desk.holding
+      }
+      return ''
+    },
+    // lost records that the booking was refused and its hold has ended.
+    lost(problem) {
+      store.set({ phase: 'refused', holdId: '', key: '', problem })
+    },
     // forget discards a refusal after the dialog's time has changed.
     forget() {
-      if (store.get().phase === 'refused') store.set({ phase: 'idle', problem: null })
+      const { phase, holdId } = store.get()
+      if (phase === 'refused') store.set({ phase: holdId ? 'held' : 'idle', problem: null })
     },
     // The caller calls used after the booking has consumed the hold.
     used() {
       turn++
       rest()
-      store.set({ phase: 'idle', holdId: '' })
+      store.set({ phase: 'idle', holdId: '', key: '' })
     },
     stop() {
       removeEventListener('pagehide', leave)

@@ -43,7 +43,6 @@ export function Find({ desk, close }) {
   }))
   const [found, setFound] = useState(null),
     [failed, setFailed] = useState(null),
-    [held, setHeld] = useState(null),
     [tries, setTries] = useState(0)
   const asked = useRef(0),
     ref = useRef()
@@ -101,11 +100,9 @@ export function Find({ desk, close }) {
   }
   // The place in a result is that of the first specialist, so the others are named only if one place is chosen.
   const shown = hasPlaces() && !draft.place ? 1 : 3
-  const isHeld = x => held === x.start && h.phase === 'held'
-  const keep = x => {
-    setHeld(x.start)
-    hold.claim({ typeId: draft.typeId, specialistId: x.specialistIds[0], start: x.start })
-  }
+  const wishOf = x => ({ typeId: draft.typeId, specialistId: x.specialistIds[0], start: x.start })
+  const isHeld = x => hold.isHeld(wishOf(x))
+  const keep = x => hold.claim(wishOf(x))
   // Another client took the time first, so fetch the list again.
   useEffect(() => {
     if (h.phase === 'refused') setTries(n => n + 1)
