@@ -56,7 +56,7 @@ func TestHeadingsShowYear(t *testing.T) {
 		p.until(fmt.Sprintf(`document.querySelector('h1').textContent.includes('December %d')`, day.Year()))
 	}
 	p.run(`location.hash = '#away'`)
-	p.says(day.Format("Mon 2 Jan 2006") + " to " + day.AddDate(0, 0, 1).Format("Mon 2 Jan 2006"))
+	p.says(day.Format("Mon, 2 Jan 2006") + " to " + day.AddDate(0, 0, 1).Format("Mon, 2 Jan 2006"))
 }
 
 // TestHeadOfNarrowColumnIsReadable: in a narrow column, next to the card of an appointment, the button for an absence

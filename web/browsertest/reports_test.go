@@ -73,7 +73,7 @@ func TestReportsWriteNumbersOfLanguage(t *testing.T) {
 	p.press("Als CSV speichern")
 	p.until(`window.table`)
 	if table := ask[string](p, `window.table`); !strings.Contains(table, `;"1,5";`) ||
-		!strings.HasPrefix(table, `"from";"to";`) {
+		!strings.HasPrefix(table, `"Von";"Vor dem";`) {
 		t.Errorf("the German file is %s", table)
 	}
 }

@@ -2,12 +2,15 @@ package browsertest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/engine/clinic"
+	"holdfast/store"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // long is a realistic German word of 36 letters, which does not fit on one line of a heading on any phone.
@@ -111,4 +114,39 @@ func TestPagesNameForeignZone(t *testing.T) {
 	p.click(".btn.danger")
 	p.there("#reason")
 	names(".ticket-when")
+}
+
+// TestConsoleNamesKeysOfLanguage: the list of shortcuts names the keys as a keyboard for the language of the page does.
+// A short date is written in the same way with and without a time.
+func TestConsoleNamesKeysOfLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.leave()
+	p.open("/staff?lang=de#day/" + h.date)
+	p.board()
+	p.key("?")
+	p.there("dialog kbd")
+	keys := ask[[]string](p, `[...document.querySelectorAll('dialog kbd')].map(x => x.innerText)`)
+	for _, want := range []string{"Strg", "Umschalt", "Entf", "Pos1", "Ende", "Bild ↑"} {
+		if !slices.Contains(keys, want) {
+			t.Errorf("the keys are %q, without %s", keys, want)
+		}
+	}
+	for _, other := range []string{"Ctrl", "Shift", "Del", "Home", "End", "PgUp"} {
+		if slices.Contains(keys, other) {
+			t.Errorf("a German page names the key %s", other)
+		}
+	}
+	p.key(kb.Escape)
+	p.closed()
+	p.key("+")
+	p.there(".found-time:focus")
+	p.key(kb.Enter)
+	p.there("#when-date")
+	short := ask[string](p, `document.querySelector('#when-date').value`)
+	full := ask[string](p, `document.querySelector('dialog header b').innerText`)
+	if !strings.HasPrefix(full, short+", ") {
+		t.Errorf("a short date is %q, and with a time %q", short, full)
+	}
 }

@@ -117,7 +117,5 @@ export function foreignZone(instant) {
 
 // isThisYear reports whether a local date is in this year. Each minute needs one entry of the cache.
 export const isThisYear = date => date.slice(0, 4) === dateOf(serverNow() - (serverNow() % 6e4)).slice(0, 4)
-// shortDate writes a local date in the console's format, "Mon 23 Nov".
-export const shortDate = date => write('shortDay', date).replace(',', '')
-// dated writes an instant as "Mon 23 Nov, 10:00".
-export const dated = instant => t('day.time', { day: shortDate(dateOf(instant)), time: time(instant) })
+// shortDate writes a local date as "Mon 23 Nov".
+export const shortDate = date => write('shortDay', date)

@@ -11,7 +11,7 @@ import { locale, t } from '../lib/i18n.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { useHeading } from '../lib/router.js'
 import { say } from '../lib/say.js'
-import { addDays, dateOf, dated, shortDate, write } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, shortDate, write } from '../lib/time.js'
 import { ProblemNotice } from '../book/problem.js'
 import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Ticket } from './ticket.js'
@@ -73,7 +73,7 @@ export function Waiting({ first, options, done }) {
       <h1 tabindex="-1" ref=${heading}>${t('wait.offer.title')}</h1>
       ${trouble}
       <p class="lead">
-        ${rich(x.appointmentId ? 'wait.offer.sooner' : 'wait.offer.lead', { until: dated(offer.expiresAt) })}
+        ${rich(x.appointmentId ? 'wait.offer.sooner' : 'wait.offer.lead', { until: dayAndTime(offer.expiresAt) })}
       </p>
       <${Ticket} a=${{ ...offer, appointmentTypeId: x.appointmentTypeId }} />
       <div class="actions">${button('accept', 'btn primary big')}${button('decline', 'textlink')}</div>
@@ -137,6 +137,9 @@ function Wish({ x }) {
     place = boot.places.find(p => p.id === x.place)
   const days = x.weekdays.map(d => write('weekday', addDays('2026-11-23', names.indexOf(d))))
   const joined = list => new Intl.ListFormat(locale, { type: 'disjunction' }).format(list)
+  const when = x.slotStartDate
+    ? dayAndTime(x.slotStartDate)
+    : t('wait.span', { from: shortDate(x.from), to: shortDate(x.to) })
   const hours = x.earliest || x.latest ? `${x.earliest || '00:00'} – ${x.latest || '24:00'}` : ''
   return html`
     <section class="ticket" aria-label=${t('summary.title')}>
@@ -170,9 +173,7 @@ function Wish({ x }) {
         }
         <div>
           <dt>${t('summary.when')}</dt>
-          <dd>
-            ${x.slotStartDate ? dated(x.slotStartDate) : t('wait.span', { from: shortDate(x.from), to: shortDate(x.to) })}${' '}${days.length > 0 && joined(days)}${' '}${hours}
-          </dd>
+          <dd>${when}${' '}${days.length > 0 && joined(days)}${' '}${hours}</dd>
         </div>
       </dl>
     </section>

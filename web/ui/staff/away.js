@@ -15,7 +15,7 @@ import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
-import { addDays, dateOf, dated, dayAndTime, time, zone } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, time, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { useChange } from './move.js'
 import { Check, Office, Select, State, Trouble, useAsk, useSend, Nothing } from './office.js'
@@ -50,7 +50,7 @@ const lasts = x => {
     last = dateOf(end - 1) === dateOf(end) ? end : end - 6e4
   return (
     sayDays(start, end) ||
-    t('range', { from: dated(start), to: dateOf(start) === dateOf(last) ? time(last) : dated(last) })
+    t('range', { from: dayAndTime(start), to: dateOf(start) === dateOf(last) ? time(last) : dayAndTime(last) })
   )
 }
 

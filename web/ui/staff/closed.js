@@ -6,7 +6,7 @@ import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
-import { dateOf, dated, shortDate, write } from '../lib/time.js'
+import { dateOf, dayAndTime, shortDate, write } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
 import { sayDays, specialistName } from './words.js'
 import { Plus } from './record.js'
@@ -33,7 +33,10 @@ function setsIn(s, reaches, now) {
 // said returns the text for a span.
 const said = b =>
   sayDays(b.start, b.end) ||
-  t('range', { from: dated(b.start), to: dateOf(b.start) === dateOf(b.end - 1) ? write('time', b.end) : dated(b.end) })
+  t('range', {
+    from: dayAndTime(b.start),
+    to: dateOf(b.start) === dateOf(b.end - 1) ? write('time', b.end) : dayAndTime(b.end),
+  })
 
 export function Page({ desk }) {
   const s = useStore(desk.store),

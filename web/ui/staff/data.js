@@ -7,7 +7,7 @@ import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { lang, list, t } from '../lib/i18n.js'
-import { addDays, dateOf, dated } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
 import { separator } from './csv.js'
@@ -252,7 +252,7 @@ function Rows({ s, plan }) {
                   ${
                     r.slotStartDate &&
                     html`
-                      <small>${dated(Date.parse(r.slotStartDate))}</small>
+                      <small>${dayAndTime(Date.parse(r.slotStartDate))}</small>
                     `
                   }
                   <small>

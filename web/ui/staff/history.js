@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
-import { dated, dateOf } from '../lib/time.js'
+import { dateOf, dayAndTime } from '../lib/time.js'
 import { go } from './daybar.js'
 import { specialistName, typeName } from './words.js'
 
@@ -66,7 +66,7 @@ export function History({ desk, id, version, close }) {
     past = h?.past.filter(others) || [],
     any = coming.length + past.length > 0
   const row = a => html`
-    <${Past} key=${a.id} desk=${desk} a=${a} at=${dated(a.slotStartDate)} close=${close} />
+    <${Past} key=${a.id} desk=${desk} a=${a} at=${dayAndTime(a.slotStartDate)} close=${close} />
   `
   const shown = all ? past : past.slice(0, few)
   // The summary has one line from the start, so that the answer does not move the content below it.

@@ -2,6 +2,7 @@
 // and Tab close the menu, and the focus returns to the element that had it.
 import { html, useLayoutEffect, useRef } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
+import { captions } from './words.js'
 
 // items: {label, icon, run, on, danger, hint}, or null for a separator.
 export function Menu({ at, title, items, close }) {
@@ -77,7 +78,7 @@ export function Menu({ at, title, items, close }) {
                 ${
                   item.hint &&
                   html`
-                    <kbd aria-hidden="true">${item.hint}</kbd>
+                    <kbd aria-hidden="true">${captions(item.hint).join(' ')}</kbd>
                   `
                 }
               </button>

@@ -6,7 +6,7 @@ import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
-import { dated, dateOf, shortDate, write } from '../lib/time.js'
+import { dateOf, dayAndTime, shortDate, write } from '../lib/time.js'
 import { Past } from './history.js'
 import { Failed, useChange } from './move.js'
 import { RecallRow, isDue } from './recall.js'
@@ -54,7 +54,7 @@ export function Person({ desk, id, close }) {
       key=${a.id}
       desk=${desk}
       a=${a}
-      at=${dated(a.slotStartDate)}
+      at=${dayAndTime(a.slotStartDate)}
       back=${{ kind: 'person', id }}
       close=${close}
     />

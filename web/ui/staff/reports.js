@@ -67,8 +67,8 @@ export function Page({ desk }) {
   const save = () =>
     saveCSV('report', [
       [
-        'from',
-        'to',
+        t('over.from'),
+        t('report.to'),
         ...columns.map(([name]) => name()),
         ...use.map(([id]) => t('report.use.of', { name: specialistName(s, id) })),
       ],

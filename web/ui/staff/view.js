@@ -5,6 +5,7 @@ import { Icon } from '../lib/icons.js'
 import { beep } from '../lib/beep.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
+import { captions } from './words.js'
 
 const Switch = ({ on, set, label, hint }) => html`
   <label class="check">
@@ -144,7 +145,7 @@ export function Keys({ desk, close }) {
                   ([keys, what]) => html`
                     <div key=${keys}>
                       <dt>
-                        ${keys.split(' ').map(k =>
+                        ${captions(keys).map(k =>
                           k === '…'
                             ? ' … '
                             : html`

@@ -14,6 +14,9 @@ export const specialistName = (s, id) =>
   s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
+// captions returns the keys of a shortcut, as a keyboard for the page's language shows them.
+const named = ['Ctrl', 'Shift', 'Enter', 'Del', 'Home', 'End', 'PgUp', 'PgDn']
+export const captions = keys => keys.split(' ').map(key => (named.includes(key) ? t('key.' + key) : key))
 // Each type has one of six colours: the clinic's choice, or the one for its position in the list.
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 export function colourOf(s, id) {
