@@ -99,6 +99,37 @@ func TestClinicTextsFollowPageLanguage(t *testing.T) {
 	p.shot("choose-phone")
 }
 
+// TestOwnerEditsNameInClinicLanguage: a type has a name in the clinic's own language, which the booking page shows,
+// because the clinic's language has changed. The owner can edit that name.
+func TestOwnerEditsNameInClinicLanguage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) {
+		f.Clinic.Locale = "de"
+		f.AppointmentTypes[0].Texts = map[string]store.TypeText{"de": {Name: "Vorsorge"}}
+	})
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#types")
+	p.press("Edit Check-up")
+	p.press("On the booking page")
+	p.there(`dialog details[open]`)
+	if n := ask[int](p, `document.querySelectorAll('[id="texts.de.name"]').length`); n != 1 {
+		t.Fatal("the form has no field for the German name")
+	}
+	p.run(`document.getElementById('texts.de.name').select()`)
+	p.write("Kontrolle")
+	p.saved()
+	got := h.must(200, "GET", "/v1/appointment-types/checkup", nil, asAdmin)
+	if got.get("appointmentType", "texts", "de", "name") != "Kontrolle" {
+		t.Errorf("the type is %s", got.raw)
+	}
+	p.press("Edit Longer visit")
+	p.press("On the booking page")
+	p.there(`dialog details[open]`)
+	if n := ask[int](p, `document.querySelectorAll('[id="texts.de.name"]').length`); n != 0 {
+		t.Error("a type without a German name has a second field for it")
+	}
+}
+
 // TestOwnerEditsTypePage: an owner puts a type into a group, sets its colour, price and German texts, and moves it
 // up. The owner also writes a line of text about a specialist.
 func TestOwnerEditsTypePage(t *testing.T) {

@@ -3,7 +3,7 @@ import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Check, Select } from './office.js'
-import { Order, others, Plus } from './record.js'
+import { languagesOf, Order, Plus } from './record.js'
 
 const lines = text =>
   text
@@ -102,7 +102,7 @@ export function Questions({ list, change, errors }) {
                 ${t('question.required')}
               </${Check}>
               <div class="duo">
-                ${others.map(
+                ${languagesOf(q.texts).map(
                   ([tag, name]) => html`
                     <div key=${tag} lang=${tag}>
                       <${Field}

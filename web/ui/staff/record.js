@@ -61,15 +61,19 @@ export const Radios = ({ name, legend, value, input, options }) => html`
   </fieldset>
 `
 
-// others contains the languages other than the clinic's own, named in the language of the page.
 const names = new Intl.DisplayNames(lang === 'ar-XB' ? 'en' : locale, { type: 'language' })
-export const others = Object.keys(languages)
-  .filter(tag => tag !== (boot.clinic.locale || 'en').split('-')[0])
-  .map(tag => [tag, names.of(tag)])
+const own = (boot.clinic.locale || 'en').split('-')[0]
+// languagesOf returns the languages of a text's translations, named in the language of the page: all but the clinic's
+// own. If the text has a version in that language too, such as from before the clinic's language changed, the booking
+// page shows that version, so languagesOf includes it.
+export const languagesOf = versions =>
+  Object.keys(languages)
+    .filter(tag => tag !== own || Object.hasOwn(versions || {}, tag))
+    .map(tag => [tag, names.of(tag)])
 
-// Translations shows one field for each of the other languages. id is the prefix of the fields' ids.
+// Translations shows one field for each language of languagesOf. id is the prefix of the fields' ids.
 export const Translations = ({ id, label = 'page.in', values, input, error, ...rest }) =>
-  others.map(
+  languagesOf(values).map(
     ([tag, language]) => html`
       <${Field}
         key=${tag}

@@ -19,12 +19,14 @@ import { OpenID } from './openid.js'
 import { PagePreview } from './pagepreview.js'
 import { Places } from './places.js'
 import { Form, Section, useForm } from './section.js'
-import { others, Translations } from './record.js'
+import { Translations } from './record.js'
 import { Rule } from './rule.js'
 import { SmsGateway } from './smsgateway.js'
 import { SmsTexts, checkSms, smsDraftOf, smsOf } from './smstexts.js'
 import { Webhooks } from './webhooks.js'
 import { zonesWith } from './specialists.js'
+
+const consentIds = Object.fromEntries(Object.keys(languages).map(tag => ['consent.texts.' + tag, 'consent-' + tag]))
 
 // perHour contains the limits for public bookings, each with its text key and default.
 const perHour = {
@@ -308,7 +310,7 @@ export function Page({ desk }) {
           title=${t('set.legal')}
           lead=${t('set.legal.lead')}
           start=${{ privacyUrl: settings.privacyUrl || '', imprintUrl: settings.imprintUrl || '', text: settings.consent?.text || '', texts: settings.consent?.texts || {} }}
-          ids=${{ 'consent.text': 'consent', ...Object.fromEntries(others.map(([tag]) => ['consent.texts.' + tag, 'consent-' + tag])) }}
+          ids=${{ 'consent.text': 'consent', ...consentIds }}
           part=${d => ({ privacyUrl: d.privacyUrl.trim(), imprintUrl: d.imprintUrl.trim(), consent: { text: d.text.trim(), texts: Object.fromEntries(Object.entries(d.texts).filter(([, x]) => x.trim())) } })}
         >
           ${({ draft, set, error }) => html`

@@ -4,7 +4,7 @@ import { get, put } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { Check, Select, useSend } from './office.js'
-import { freshId, Order, others, Plus, RecordForm, Translations } from './record.js'
+import { freshId, languagesOf, Order, Plus, RecordForm, Translations } from './record.js'
 
 export const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 
@@ -129,7 +129,7 @@ export function PageFields({ form, set, errors, groups }) {
           input=${set('cancelText')}
           maxlength="1000"
         />
-        ${others.map(
+        ${languagesOf(form.texts).map(
           ([tag, name]) => html`
             <fieldset class="hook" key=${tag} lang=${tag}>
               <legend>${t('page.in', { language: name })}</legend>
