@@ -22,7 +22,7 @@ import { Check, Office, Select, State, Trouble, useAsk, useSend, Nothing } from 
 import { offer } from './undo.js'
 import { placeName } from './where.js'
 import { slotOf, startOf } from './when.js'
-import { sayDays, specialistName, typeName, who } from './words.js'
+import { saySpan, specialistName, typeName, who } from './words.js'
 
 const go = (...parts) => {
   location.hash = ['away', ...parts].map(encodeURIComponent).join('/')
@@ -40,18 +40,6 @@ export function Page({ desk, rest }) {
     : html`
         <${List} desk=${desk} />
       `
-}
-
-// lasts returns the text for the start and end of an absence: dates only for whole days. Another absence that ends at
-// midnight is shown as ending at 23:59.
-const lasts = x => {
-  const start = Date.parse(x.start),
-    end = Date.parse(x.end),
-    last = dateOf(end - 1) === dateOf(end) ? end : end - 6e4
-  return (
-    sayDays(start, end) ||
-    t('range', { from: dayAndTime(start), to: dateOf(start) === dateOf(last) ? time(last) : dayAndTime(last) })
-  )
 }
 
 function List({ desk }) {
@@ -80,7 +68,7 @@ function List({ desk }) {
                           <b><bdi>${specialistName(s, x.specialistId)}</bdi></b>
                         </a>
                         <span class="line-facts">
-                          ${lasts(x)}${
+                          ${saySpan(Date.parse(x.start), Date.parse(x.end))}${
                             x.reason &&
                             html`
                               <bdi>${x.reason}</bdi>
@@ -464,7 +452,7 @@ function Answers({ desk, id }) {
           <div class="away-sheet">
             <h2><bdi>${specialistName(s, x.specialistId)}</bdi></h2>
             <p>
-              ${lasts(x)}${
+              ${saySpan(Date.parse(x.start), Date.parse(x.end))}${
                 x.reason &&
                 html`
                   ${' · '}

@@ -6,9 +6,9 @@ import { Icon } from '../lib/icons.js'
 import { list, t } from '../lib/i18n.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
-import { dateOf, dayAndTime, shortDate, write } from '../lib/time.js'
+import { dateOf, shortDate } from '../lib/time.js'
 import { Confirm, Office, Nothing } from './office.js'
-import { sayDays, specialistName } from './words.js'
+import { saySpan, specialistName } from './words.js'
 import { Plus } from './record.js'
 import { textOf } from './textfile.js'
 
@@ -30,13 +30,8 @@ function setsIn(s, reaches, now) {
   for (const set of sets.values()) set.spans.sort((a, b) => a.start - b.start)
   return [...sets.values()].filter(x => x.end > now).sort((a, b) => a.spans[0].start - b.spans[0].start)
 }
-// said returns the text for a span.
-const said = b =>
-  sayDays(b.start, b.end) ||
-  t('range', {
-    from: dayAndTime(b.start),
-    to: dateOf(b.start) === dateOf(b.end - 1) ? write('time', b.end) : dayAndTime(b.end),
-  })
+// said returns the text for the first span of a set.
+const said = x => saySpan(x.spans[0].start, x.spans[0].end)
 
 export function Page({ desk }) {
   const s = useStore(desk.store),
@@ -100,7 +95,7 @@ export function Page({ desk }) {
                           </b>
                         </p>
                         <p class="line-facts">
-                          <span>${said(x.spans[0])}</span>
+                          <span>${said(x)}</span>
                           ${
                             x.spans.length > 1 &&
                             html`
@@ -121,7 +116,7 @@ export function Page({ desk }) {
                         <button
                           type="button"
                           class="btn"
-                          aria-label=${`${t('way.title')}: ${x.titles[0] || said(x.spans[0])}`}
+                          aria-label=${`${t('way.title')}: ${x.titles[0] || said(x)}`}
                           onClick=${() => desk.open('inTheWay', { id: x.id })}
                         >
                           ${t('way.title')}
@@ -129,7 +124,7 @@ export function Page({ desk }) {
                         <button
                           type="button"
                           class="btn quiet"
-                          aria-label=${`${t('over.remove')}: ${x.titles[0] || said(x.spans[0])}`}
+                          aria-label=${`${t('over.remove')}: ${x.titles[0] || said(x)}`}
                           onClick=${() => setDropping(x)}
                         >
                           <${Icon} name="trash" />
@@ -154,7 +149,7 @@ export function Page({ desk }) {
           <${Confirm}
             desk=${desk}
             title=${t('over.remove')}
-            text=${t('closed.remove', { title: dropping.titles[0] || said(dropping.spans[0]), n: dropping.spans.length })}
+            text=${t('closed.remove', { title: dropping.titles[0] || said(dropping), n: dropping.spans.length })}
             action=${t('over.remove')}
             close=${() => setDropping(null)}
             run=${async () => {

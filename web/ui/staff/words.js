@@ -2,7 +2,7 @@
 import { cannotSave, passing } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { list, t } from '../lib/i18n.js'
-import { dateOf, range, shortDate, time } from '../lib/time.js'
+import { dateOf, dayAndTime, range, shortDate, time } from '../lib/time.js'
 import { clock } from './day.js'
 import { came, isFull } from './group.js'
 import { freeUntil } from './layout.js'
@@ -105,11 +105,21 @@ export const sayList = list
 
 // sayDays returns the text for a span from midnight to midnight as dates only, and '' for any other span. Both ends are
 // milliseconds.
-export function sayDays(start, end) {
+function sayDays(start, end) {
   const first = dateOf(start),
     last = dateOf(end - 1)
   if (dateOf(start - 1) === first || dateOf(end) === last) return ''
   return first === last ? shortDate(first) : t('over.span', { from: shortDate(first), to: shortDate(last) })
+}
+
+// saySpan returns the text for the start and end of a block or an absence: dates only for whole days. Another one that
+// ends at midnight is shown as ending at 23:59.
+export function saySpan(start, end) {
+  const last = dateOf(end - 1) === dateOf(end) ? end : end - 6e4
+  return (
+    sayDays(start, end) ||
+    t('range', { from: dayAndTime(start), to: dateOf(start) === dateOf(last) ? time(last) : dayAndTime(last) })
+  )
 }
 
 // The server's refusals, as text keys of this page. A change without an answer may have been saved.
