@@ -293,6 +293,12 @@ func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
 		slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
+// upstreamHours returns the rules for a slot. If the upstream decides about the opening hours, blocks and the hours of
+// rooms still apply, because the upstream does not have them.
+func upstreamHours(decides bool) availability.Rules {
+	return availability.Rules{IgnoreHours: decides, KeepBlocks: decides}
+}
+
 // offeredSlot returns the slot that a bookingToken offers.
 func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest,
 	now time.Time) (*agentSlot, *Answer, error) {

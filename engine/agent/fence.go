@@ -87,7 +87,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	f := &fence{outbox: &ag.outbound.Outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
 	decides := ag.upstreamDecides(slot)
-	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: decides}, RoomHours: true, IgnoreClosed: decides}
+	rules := booking.Rules{Rules: upstreamHours(decides), IgnoreClosed: decides}
 	offers, err := ag.booking.Offers(ctx, s, t, slot.specialist.ID, slot.start, rules)
 	if err != nil {
 		return store.Appointment{}, nil, err

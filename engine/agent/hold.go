@@ -51,10 +51,10 @@ func (ag *Agent) HoldToMove(ctx context.Context, bookingToken string, client hol
 			"is for another appointment type; an appointment moves only to a time of its own type, %s",
 			moving.AppointmentTypeID)
 	}
-	earlier := ag.otherHolds(ctx, client.Owner(), slot)
+	earlier, decides := ag.otherHolds(ctx, client.Owner(), slot), ag.upstreamDecides(slot)
 	h, err := ag.booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: slot.kind.ID, SlotStart: slot.start, SpecialistID: slot.specialist.ID, Client: client,
-		TTL: agentHoldTTL, IgnoreHours: ag.upstreamDecides(slot), Replaces: replacing(earlier).ID,
+		TTL: agentHoldTTL, IgnoreHours: decides, KeepBlocks: decides, Replaces: replacing(earlier).ID,
 		Moving: moving,
 	})
 	if err == nil {

@@ -229,7 +229,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	ids := slices.Sorted(maps.Values(columns))
 	longest := *t
 	longest.DurationMinutes = maxOfferMinutes
-	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true, Place: r.Place}
+	rules := booking.Rules{Rules: upstreamHours(true), Place: r.Place}
 	if a := r.Moving; a != nil && a.Status == store.Confirmed && a.AppointmentTypeID == t.ID {
 		rules.Moving = map[string]bool{a.ID: true}
 	}

@@ -202,6 +202,7 @@ func TakenSpan(a *store.Taken) holds.Span {
 // Rules disable some of the limits on a slot. The zero value applies the rules for patients.
 type Rules struct {
 	IgnoreHours  bool // for staff: ignore opening times, overrides, blocks, notice and horizon
+	KeepBlocks   bool // with IgnoreHours: blocks and the hours of rooms still apply
 	IgnoreNotice bool // ignore notice and horizon: the slot was requested in time, or the desk is booking
 	IgnorePast   bool // with IgnoreNotice: also allow a start before now
 	IgnoreGrid   bool // the slot must fit into a window, but can start between the listed slots
@@ -235,6 +236,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	switch {
 	case !c.active || !t.Active:
 		return ReasonInactive
+	case rules.IgnoreHours && rules.KeepBlocks && c.isBlocked(t, start):
+		return ReasonOverrideClosed
 	case rules.IgnoreHours:
 		return ""
 	case rules.IgnoreNotice && !rules.IgnorePast && start.Before(now):

@@ -24,9 +24,7 @@ import (
 // Rules disable some of the limits on a start time. The zero value applies the rules for patients.
 type Rules struct {
 	availability.Rules
-	Place string // the specialist must work at this place at that time; empty means any place
-	// with IgnoreHours, room hours still apply, because the practice-management system does not have them
-	RoomHours    bool
+	Place        string          // the specialist must work at this place at that time; empty means any place
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals are ignored
 	Moving       map[string]bool // ids of appointments that are being moved: their current time is free
 	Moved        []holds.Booked  // the current times of the same appointments, for Claim
@@ -195,7 +193,7 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 		from: sn,
 	}
 	needs := sn.needs(t)
-	o.Rooms = needs.Free(start, specialistID, rules.IgnoreHours && !rules.RoomHours)
+	o.Rooms = needs.Free(start, specialistID, rules.IgnoreHours && !rules.KeepBlocks)
 	if !sn.isOpen(t, specialistID, start) || slices.ContainsFunc(o.Rooms, isEmpty) {
 		return Offer{}, Refusal{Reason: availability.ReasonTaken}
 	}

@@ -27,6 +27,7 @@ type HoldRequest struct {
 	TTL               time.Duration // 0 means the type's hold TTL
 	Displace          bool          // staff: displace another client's hold and notify its owner
 	IgnoreHours       bool          // staff: also outside the opening times
+	KeepBlocks        bool          // with IgnoreHours: blocks and the hours of rooms still apply
 	// Replaces is the id of one of the same client's holds that the new hold replaces. If the new time is not free, the
 	// client keeps the old hold.
 	Replaces string
@@ -64,7 +65,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
-	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place}
+	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours, KeepBlocks: r.KeepBlocks}, Place: r.Place}
 	if moves(r.Moving, r.AppointmentTypeID) {
 		rules.Moving, rules.Moved = map[string]bool{r.Moving.ID: true}, []holds.Booked{occupancy.Booked(r.Moving)}
 	}
