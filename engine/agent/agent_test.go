@@ -77,11 +77,8 @@ func TestAgentAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := enginetest.NewPractice(t,
-					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-						ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
-						Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-					}}}})
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{
+					Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()}})
 				p.Upstream.Outcomes(test.script...)
 				b := p.Wish(20)
 				b.ChildName, b.Note = "Mia Canary", "DOB: 02/03/2015"
@@ -347,10 +344,8 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 func TestBookingTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-			ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
-			Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-		}}}})
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{
+			Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()}})
 		slots, err := p.Agent.Slots(t.Context(),
 			agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(enginetest.TypeGUID), Count: 10})
 		if err != nil || len(slots.Slots) != 10 {

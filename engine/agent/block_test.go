@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"holdfast/engine/agent"
 	"holdfast/engine/availability"
@@ -19,10 +18,7 @@ func TestBlocksApplyToAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{
-			Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-				ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
-				Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-			}}},
+			Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()},
 		})
 		ask := func() []agent.Slot {
 			t.Helper()

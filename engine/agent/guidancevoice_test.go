@@ -163,10 +163,7 @@ func TestSlotsStayInRequestedDates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{ExtraDays: 2,
-			Columns: []upstreamtest.Column{{
-				ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
-				Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-			}}}})
+			Columns: enginetest.AlwaysOpen()}})
 		from := store.DateOf(time.Now().In(p.Clinic.Zone())).AddDays(3)
 		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: enginetest.TypeGUID,
 			From: from, Days: 2, Count: 50})

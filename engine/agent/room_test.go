@@ -21,10 +21,7 @@ func TestAgentSlotsNeedFreeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{
 			Specialists: 2,
-			Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-				ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
-				Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-			}}},
+			Upstream:    &upstreamtest.Options{Columns: enginetest.AlwaysOpen()},
 			File: func(f *clinic.File) {
 				f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room",
 					Kind: "resource", Name: "Room", Timezone: "America/New_York", Active: true})
