@@ -107,7 +107,7 @@ func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
 		line := chosen[i].line(&x, p.seed, seen)
 		fmt.Fprintln(out, line)
 		if bad += x.bad; x.bad > 0 {
-			fmt.Fprintln(problems, x.output[max(0, len(x.output)-4000):])
+			fmt.Fprintln(problems, excerpt(x.output))
 		}
 		if p.record == "" {
 			continue

@@ -252,6 +252,7 @@ var (
 	passed       = regexp.MustCompile(`(?m)^--- PASS`)
 	skipped      = regexp.MustCompile(`(?s)_test\.go:\d+: ([^\n]*)\n\s*--- SKIP`)
 	executed     = regexp.MustCompile(`execs: (\d+)`)
+	message      = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$`)
 	known        = regexp.MustCompile(`(?m)^ +--- PASS: Fuzz`)
 	overlaps     = regexp.MustCompile(`, (\d+) overlaps`)
 	errNoNumbers = errors.New("no count in the output")
@@ -299,6 +300,17 @@ func once(r *row, c *exec.Cmd) (x result) {
 	}
 	x.bad, x.output = 1, err.Error()+"\n"+x.output
 	return x
+}
+
+// excerpt returns what a person needs of the output of a failed row: the tests' own messages, at most 4,000 bytes of
+// them, and the last 4,000 bytes. A server's log can be much longer.
+func excerpt(output string) string {
+	end := output[max(0, len(output)-4000):]
+	messages := strings.Join(message.FindAllString(output[:len(output)-len(end)], -1), "\n")
+	if messages == "" {
+		return end
+	}
+	return messages[:min(len(messages), 4000)] + "\n…\n" + end
 }
 
 // count adds up the counts in the output. A row without a count proves nothing, so count returns an error if there is

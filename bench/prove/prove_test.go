@@ -146,6 +146,18 @@ func TestPassesRunSideBySide(t *testing.T) {
 	}
 }
 
+// TestExcerptKeepsMessages: the message of a failed test is printed, although the test logged a lot after it.
+func TestExcerptKeepsMessages(t *testing.T) {
+	const said, end = "    x_test.go:7: a client was refused\n", "--- FAIL: TestX\n"
+	got := excerpt("=== RUN TestX\n" + said + strings.Repeat("    level=INFO msg=moved\n", 1000) + end)
+	if !strings.HasPrefix(got, said+"…\n") || !strings.HasSuffix(got, end) {
+		t.Errorf("got %.100q … %q", got, got[max(0, len(got)-40):])
+	}
+	if short := excerpt(end); short != end {
+		t.Errorf("a short output is printed as %q", short)
+	}
+}
+
 // TestLongRunResumes: a long run that ends early keeps its count, and the next run continues with the following seeds.
 // A run of a different version starts from the beginning.
 func TestLongRunResumes(t *testing.T) {
