@@ -8,6 +8,7 @@ import { t } from '../lib/i18n.js'
 import { dateOf, near } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Disc } from '../lib/disc.js'
+import { captions } from './words.js'
 
 const Brand = () => html`
   <p class="brand">
@@ -252,7 +253,7 @@ export function Toast({ desk }) {
                     toast.act.hint &&
                     html`
                       ${' '}
-                      <kbd aria-hidden="true">${toast.act.hint}</kbd>
+                      <kbd aria-hidden="true">${captions(toast.act.hint).join(' ')}</kbd>
                     `
                   }
                 </button>

@@ -5,7 +5,7 @@ import { passing, Problem } from '../lib/api.js'
 import { list, t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
 import { find } from './store.js'
-import { captions, failKey, who } from './words.js'
+import { failKey, who } from './words.js'
 
 const undoFor = 10000
 /** @type {any} */
@@ -30,13 +30,7 @@ export function offer(desk, key, params, run, starts) {
       else desk.toast(refusal(problem), {}, { kind: 'bad' })
     }
   }
-  desk.toast(key, params, {
-    key: 'undo.do',
-    kind: 'undo',
-    hint: captions('Ctrl Z').join(' '),
-    ms: undoFor,
-    run: mine.run,
-  })
+  desk.toast(key, params, { key: 'undo.do', kind: 'undo', hint: 'Ctrl Z', ms: undoFor, run: mine.run })
 }
 const refusal = problem =>
   problem.reason === 'undo_late' || problem.code === 'version_mismatch'
