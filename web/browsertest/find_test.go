@@ -127,3 +127,48 @@ func TestDeskKeepsHoldIfNextIsRefused(t *testing.T) {
 		t.Errorf("booked: %v, want one at %s", list, first)
 	}
 }
+
+// TestBookingWaitsForItsHold: the desk chooses another time and books it while the hold of that time is still on its
+// way. The booking uses that hold, and the time that the desk held before is free again.
+func TestBookingWaitsForItsHold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.key("+")
+	p.there(".found-time:focus")
+	p.set("#find-from", h.date)
+	p.until(`document.querySelectorAll('.found-time').length > 4`)
+	times := ask[[]string](p,
+		`[...document.querySelectorAll('.found-time')].map(x => /\d\d:\d\d/.exec(x.innerText)[0])`)
+	first, second := times[0], times[4]
+	p.run(`document.querySelector('.found-time').focus()`)
+	p.key(kb.Enter)
+	p.there(".holding.held")
+	p.run(`(send => { // a hold waits for goOn, and for a booking that is sent before that
+		let booking
+		window.fetch = async (to, o) => {
+			const isPost = path => o.method === 'POST' && to.endsWith(path)
+			if (isPost('/v1/holds')) {
+				await new Promise(done => { window.goOn = done })
+				await booking
+			}
+			const answer = send(to, o)
+			if (isPost('/v1/appointments')) booking = answer
+			return answer
+		}
+	})(window.fetch)`)
+	p.set("#when-time", second)
+	p.until(`Boolean(window.goOn)`)
+	p.run(`document.querySelector('#patient-name').focus()`)
+	p.key("Lena Vogt")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.run(`window.goOn()`)
+	p.closed()
+	p.toasted("Booked: Lena Vogt")
+	if n := len(h.bookings()); n != 1 {
+		t.Errorf("got %d bookings, want one", n)
+	}
+	if held, err := h.engine.Booking.Holds(t.Context()); err != nil || len(held) > 0 {
+		t.Errorf("after the booking: %v, %v; want no hold, also not of the first time, %s", held, err, first)
+	}
+}

@@ -259,7 +259,6 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
     setFailed(null)
     try {
       if (many) {
-        await desk.holding // wait for the release of the hold on the single time
         const all = await desk.bookSeries(attempt.current.body, attempt.current.key)
         desk.patch({ reveal: all[0].id })
         desk.toast('series.done', { name: patient.name, n: all.length, when: dayAndTime(all[0].slotStartDate) })

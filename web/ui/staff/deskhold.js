@@ -111,13 +111,13 @@ export function createDeskHold(desk) {
     claim,
     release,
     isHeld,
-    // idFor returns the id of the hold for the booking of a wish. It releases the hold of another wish, which could be
-    // in the way.
+    // idFor returns the id of the hold for the booking of a wish, once claims and releases that still run have ended.
+    // It releases the hold of another wish, which could be in the way.
     /** @param {Wish} wish */
     async idFor(wish) {
-      const { phase, holdId } = store.get()
-      if (isHeld(wish)) return holdId
-      if (holdId && phase !== 'claiming') {
+      await desk.holding
+      if (isHeld(wish)) return store.get().holdId
+      if (store.get().holdId) {
         release()
         await desk.holding
       }
