@@ -75,6 +75,7 @@ var layers = map[string][]string{
 	"store/table":           {"store"}, // the SQL that both databases share
 	"store/sqlite":          {"store", "store/table"},
 	"store/postgres":        {"store", "store/pool", "store/table"},
+	"store/sqlite/...":      {"store/sqlite"},
 	"store/...":             {"store"},
 	"holds/redis/redistest": {"cli/clitest", "holds/node/nodetest"},
 	// one log of events for all backends, and the code that several of them share
@@ -89,7 +90,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly lists the directories that no program imports.
-var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/sqlite/sqlitetest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly lists the directories that import no third-party module, not even in tests.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/engine/enginetest"
+	"holdfast/store/sqlite/sqlitetest"
 )
 
 const harbour = "../testdata/clinic/harbour.json"
@@ -20,7 +20,7 @@ func clinicDir(t *testing.T) string {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Empty(t, filepath.Join(path, databaseFile)) // saves the time of the migrations
+	sqlitetest.Empty(t, filepath.Join(path, databaseFile)) // saves the time of the migrations
 	must(t, "import", "--data", path, harbour)
 	return path
 }

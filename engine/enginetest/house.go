@@ -14,6 +14,7 @@ import (
 	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
+	"holdfast/store/sqlite/sqlitetest"
 )
 
 // When a test ends, everything that it opened with these functions is closed in reverse order. So open the database
@@ -30,7 +31,7 @@ func Database(t testing.TB) *sqlite.Store {
 func DatabaseAt(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	ctx := context.Background()
-	Empty(t, path)
+	sqlitetest.Empty(t, path)
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
+	"holdfast/store/sqlite/sqlitetest"
 )
 
 // AlwaysOpen returns a chair that the practice-management system lists as open every day.
@@ -172,7 +173,7 @@ func NewPractice(t testing.TB, o PracticeOptions) *TestPractice {
 func (p *TestPractice) Open() {
 	p.T.Helper()
 	ctx := context.Background()
-	Empty(p.T, filepath.Join(p.Dir, "holdfast.db"))
+	sqlitetest.Empty(p.T, filepath.Join(p.Dir, "holdfast.db"))
 	var err error
 	if p.Store, err = sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(p.Dir, "holdfast.db")}); err != nil {
 		p.T.Fatal(err)

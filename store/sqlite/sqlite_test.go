@@ -13,16 +13,6 @@ import (
 	"holdfast/store/storetest"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store {
-		s, err := Open(context.Background(), Options{Path: filepath.Join(dir, "holdfast.db")})
-		if err != nil {
-			t.Fatalf("Open: %v", err)
-		}
-		return s
-	}})
-}
-
 func TestFilesAreOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "with space?and#and%41.db")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {

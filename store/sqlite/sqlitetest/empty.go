@@ -1,4 +1,5 @@
-package enginetest
+// Package sqlitetest prepares SQLite databases for tests.
+package sqlitetest
 
 import (
 	"bytes"
