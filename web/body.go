@@ -203,7 +203,7 @@ func (c *call) mistake(err error) error {
 	return nil
 }
 
-// read returns the whole body. It checks the Content-Type and the size limit.
+// read returns the whole body. It checks the Content-Type, the Content-Encoding and the size limit.
 func (c *call) read(rules bodyRules) ([]byte, error) {
 	r := c.r
 	if r.ContentLength == 0 {
@@ -211,6 +211,10 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	}
 	if !jsonContent(r.Header.Get("Content-Type"), rules.plain) {
 		return nil, errUnsupportedMediaType
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		c.rw.Header()["Accept-Encoding"] = []string{"identity"} // RFC 9110, section 12.5.3
+		return nil, errUnsupportedMediaType.with("Send the body uncompressed, without Content-Encoding.")
 	}
 	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) +
 		" KiB. Split the request.")

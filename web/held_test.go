@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -310,6 +311,12 @@ func TestNetworkStreamLimit(t *testing.T) {
 		}
 		if got := answer.Header.Get("Retry-After"); c.want != 200 && got != "60" {
 			t.Errorf("stream %d, of %s: Retry-After is %q, want 60", i+1, c.address, got)
+		}
+		if c.want == 429 {
+			said, err := io.ReadAll(answer.Body)
+			if err != nil || !strings.Contains(string(said), "Too many live streams from this network") {
+				t.Errorf("stream %d, of %s: got %s (%v), want the limit by name", i+1, c.address, said, err)
+			}
 		}
 	}
 	for _, left := range opened {

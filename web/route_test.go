@@ -197,6 +197,12 @@ func TestBodyIsSmallAndJSON(t *testing.T) {
 		"Application/JSON;charset=UTF-8"} {
 		h.do("POST", "/v1/holds", "{}", header{"Content-Type": contentType}).problem(422, "validation_failed")
 	}
+	for coding, want := range map[string]int{"gzip": 415, "br": 415, "identity": 422} {
+		refused := h.do("POST", "/v1/holds", "{}", header{"Content-Encoding": coding}).want(want)
+		if detail := refused.text("detail"); want == 415 && !strings.Contains(detail, "without Content-Encoding") {
+			t.Errorf("%s: got %q, want the advice to send the body uncompressed", coding, detail)
+		}
+	}
 }
 
 func TestCrossSiteWriteIsRefused(t *testing.T) {

@@ -157,7 +157,10 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 			"Too many live streams are open. Poll /timeslots and open the stream again in a minute.",
 		)
 	case errors.Is(err, stream.ErrAddressFull):
-		return tooMany(time.Minute)
+		return tooMany(time.Minute).with(
+			"Too many live streams from this network are open. Close one, or poll /timeslots and open the stream " +
+				"again in a minute.",
+		)
 	default:
 		return err
 	}
