@@ -169,6 +169,47 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 // readBuffer is the size of the buffer into which a subscriber reads.
 const readBuffer = 32 << 10
 
+// benchEvent returns the event that the benchmarks publish.
+func (s *streams) benchEvent() holds.Event {
+	return holds.Event{Kind: holds.EventHold, HoldID: "01a1fb89-f7d7-7ddc-9937-efe30000020f", Span: holds.Span{
+		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day, SlotEnd: s.day.Add(time.Hour),
+		BusyStart: s.day, BusyEnd: s.day.Add(time.Hour)}, ExpiresAt: s.day}
+}
+
+// follow reads a stream until it ends or seen returns false. It calls connected once, and seen for each event, with its
+// number and the time when it was read.
+func follow(conn net.Conn, connected func(), seen func(seq uint64, at time.Time) bool) {
+	waiting := true
+	buf := make([]byte, readBuffer)
+	kept := 0
+	for {
+		n, err := conn.Read(buf[kept:])
+		if err != nil {
+			return
+		}
+		at := time.Now()
+		text := buf[:kept+n]
+		if waiting && bytes.Contains(text, []byte(`"connected"`)) {
+			waiting = false
+			connected()
+		}
+		for {
+			id := bytes.Index(text, []byte("id: "))
+			end := bytes.IndexByte(text[max(id, 0):], '\n')
+			if id < 0 || end < 0 {
+				break
+			}
+			line := string(text[id : id+end])
+			text = text[id+end:]
+			seq, _ := strconv.ParseUint(line[strings.LastIndexByte(line, '-')+1:], 10, 64)
+			if !seen(seq, at) {
+				return
+			}
+		}
+		kept = copy(buf, text[max(0, len(text)-64):]) // the start of an id whose rest has not been read yet
+	}
+}
+
 // offer connects subscribers, publishes at the given rate for the given time, and reports the results.
 func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
 	total := rate * int(length/time.Second)
@@ -188,45 +229,18 @@ func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate
 		late[i] = make([]time.Duration, 0, total)
 		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		done.Go(func() {
-			waiting := true
-			buf := make([]byte, readBuffer)
-			kept := 0
-			for {
-				n, err := conn.Read(buf[kept:])
-				if err != nil {
-					return
+			follow(conn, connected.Done, func(seq uint64, at time.Time) bool {
+				nth := int(seq - firstSeq.Load())
+				if nth >= 0 && nth <= total {
+					late[i] = append(late[i], at.Sub(began)-time.Duration(sent[nth].Load()))
 				}
-				now := time.Since(began)
-				text := buf[:kept+n]
-				if waiting && bytes.Contains(text, []byte(`"connected"`)) {
-					waiting = false
-					connected.Done()
-				}
-				for {
-					at := bytes.Index(text, []byte("id: "))
-					end := bytes.IndexByte(text[max(at, 0):], '\n')
-					if at < 0 || end < 0 {
-						break
-					}
-					id := string(text[at+4 : at+end])
-					text = text[at+end:]
-					seq, _ := strconv.ParseUint(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
-					if nth := int(seq - firstSeq.Load()); nth >= 0 && nth <= total {
-						late[i] = append(late[i], now-time.Duration(sent[nth].Load()))
-						if nth == total {
-							return
-						}
-					}
-				}
-				kept = copy(buf, text[max(0, len(text)-64):]) // the start of an id whose rest has not been read yet
-			}
+				return nth != total
+			})
 		})
 	}
 	connected.Wait()
 	ctx := context.Background()
-	ev := holds.Event{Kind: holds.EventHold, HoldID: "01a1fb89-f7d7-7ddc-9937-efe30000020f", Span: holds.Span{
-		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day, SlotEnd: s.day.Add(time.Hour),
-		BusyStart: s.day, BusyEnd: s.day.Add(time.Hour)}, ExpiresAt: s.day}
+	ev := s.benchEvent()
 	probe, err := s.holds.Watch(ctx)
 	if err != nil {
 		b.Fatal(err)
