@@ -90,7 +90,12 @@ var layers = map[string][]string{
 }
 
 // testsOnly lists the directories that no program imports.
-var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/sqlite/sqlitetest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{
+	"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest",
+	"store/sqlite/sqlitetest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest",
+	"holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest",
+	"web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee",
+}
 
 // standardLibraryOnly lists the directories that import no third-party module, not even in tests.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

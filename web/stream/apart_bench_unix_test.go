@@ -22,9 +22,9 @@ import (
 // subscribers. It contains their number, the server's address, the number of the first event, and how many there are.
 const forSubscribers = "HOLDFAST_BENCH_SUBSCRIBERS"
 
-// BenchmarkCurveOfSubscribersApart is like BenchmarkCurveOfSubscribers, at two rates, but the subscribers run in another
-// process on the same machine. So each process needs only one open file for each of them, and the reported processor
-// time is that of the server.
+// BenchmarkCurveOfSubscribersApart is like BenchmarkCurveOfSubscribers, but the subscribers run in another process on
+// the same machine. So each process needs only one open file for each of them, and the reported processor time is that
+// of the server.
 //
 //	go test ./web/stream -run '^$' -bench Apart -benchtime 1x -subscribers 20000
 func BenchmarkCurveOfSubscribersApart(b *testing.B) {
