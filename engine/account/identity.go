@@ -132,7 +132,10 @@ func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (b
 	switch {
 	case errors.Is(err, store.ErrNotFound) && id.NewRole != "":
 		action, audited = record.ActionUserCreated, nil
-		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email),
+		// The provider can allow longer names than this server, and line breaks.
+		name := []rune(strings.Join(strings.Fields(id.Name), " "))
+		name = name[:min(len(name), maxUserName)]
+		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(string(name), email),
 			Role: id.NewRole, Active: true, CreatedAt: record.Now()}
 		var m record.Mistakes
 		ac.checkUser(&m, &u, nil)

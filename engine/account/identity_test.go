@@ -376,6 +376,21 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 		account.ErrWrongPassword) {
 		t.Errorf("a user without a password, by password: got %v", err)
 	}
+	// The provider's name for a person can be longer than a name here, or contain a line break.
+	for who, names := range map[string][2]string{
+		"long": {strings.Repeat("é", 300), strings.Repeat("é", 200)}, "lou": {"Lou\nBerg", "Lou Berg"},
+	} {
+		p.Do(func(p *openidtest.Provider) {
+			p.Who = claimsOf(who)
+			p.Who["name"] = names[0]
+		})
+		if _, err := finish(c, begin(c, p)); err != nil {
+			t.Errorf("a new user with the name %q: %v", names[0], err)
+		}
+		if u, err := c.Account.UserByEmail(ctx, who+"@clinic.example"); err != nil || u.Name != names[1] {
+			t.Errorf("the new user with the name %q: got %q, %v", names[0], u.Name, err)
+		}
+	}
 	if _, err := c.Account.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) {
 		u.Role = store.RoleOwner
 	}, nil); err != nil {

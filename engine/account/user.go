@@ -118,6 +118,8 @@ func (ac *Account) UserByEmail(ctx context.Context, email string) (store.User, e
 
 func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
+const maxUserName = 200 // characters
+
 // checkUser checks a user, and before is the user as stored, or nil. A user may keep a specialist who has been archived
 // since then: the account of a former colleague can still be deactivated.
 func (ac *Account) checkUser(m *record.Mistakes, u, before *store.User) {
@@ -126,7 +128,7 @@ func (ac *Account) checkUser(m *record.Mistakes, u, before *store.User) {
 	if u.Name == "" {
 		m.Add("name", "enter a name; colleagues see it next to changes")
 	}
-	record.CheckText(m, "name", u.Name, 200, false)
+	record.CheckText(m, "name", u.Name, maxUserName, false)
 	switch u.Role {
 	case store.RoleOwner, store.RoleReception:
 	case store.RoleSpecialist:
