@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,4 +58,11 @@ func TestOwnerSendsWebhookAgain(t *testing.T) {
 	if id := next(); id != first {
 		t.Errorf("the repeated message has the id %s, want %s", id, first)
 	}
+
+	// An empty list means all events, so the last chosen event cannot be removed from the list.
+	for left := 5; left >= 0; left-- {
+		p.run(`document.querySelector('.hook .checks input:checked').click()`)
+		p.until(`document.querySelectorAll('.hook .checks input:checked').length === ` + strconv.Itoa(max(left, 1)))
+	}
+	p.says("selected")
 }

@@ -176,9 +176,15 @@ export const SpecialistPick = ({ person, people, input }) => html`
     <${Select} value=${person.id} input=${input} options=${people.map(x => [x.id, x.name])} />
   </label>
 `
-export const Check = ({ checked, input, children, id, hint }) => html`
+export const Check = ({ checked, input, children, id, hint, disabled }) => html`
   <label class="check">
-    <input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />
+    <input
+      type="checkbox"
+      id=${id}
+      checked=${checked}
+      disabled=${disabled}
+      onChange=${e => input(e.currentTarget.checked)}
+    />
     <span>
       ${children}${
         hint &&

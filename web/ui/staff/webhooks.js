@@ -82,6 +82,7 @@ export function Webhooks({ desk, list, change, error }) {
                   <${Check}
                     key=${name}
                     checked=${!w.events?.length || w.events.includes(name)}
+                    disabled=${w.events?.length === 1 && w.events[0] === name}
                     input=${on => {
                       const now = w.events?.length ? w.events : events
                       const next = on ? [...now, name] : now.filter(x => x !== name)
