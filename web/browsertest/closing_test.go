@@ -85,6 +85,17 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 		"\nSUMMARY:Heilige Drei Könige\nEND:VEVENT\nEND:VCALENDAR\n")
 	p.there(".occurrences li")
 	p.says("Heilige Drei Könige")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.until(`!document.querySelector('dialog')`)
+	// A day that is blocked already is marked in the next import, and not chosen.
+	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:" + compact(40) +
+		"\nSUMMARY:Heilige Drei Könige\nEND:VEVENT\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:" + compact(50) +
+		"\nSUMMARY:Day of the harbour\nEND:VEVENT\nEND:VCALENDAR\n")
+	p.until(`(all => all.length === 2 && !all[0].querySelector('input').checked && /Blocked/.test(all[0].innerText) &&
+		all[1].querySelector('input').checked && !/Blocked/.test(all[1].innerText))(
+		[...document.querySelectorAll('.occurrences li')])`)
+	p.accessible("holidays of which one is blocked already")
+	p.says("2 blocks")
 }
 
 // TestListsShowYear: the blocks, the absences and the found appointments of another year have their year.

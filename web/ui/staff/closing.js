@@ -10,7 +10,7 @@ import { useStore } from '../lib/store.js'
 import { newKey } from '../lib/api.js'
 import { DateInput, TimeInput } from '../lib/typed.js'
 import { t } from '../lib/i18n.js'
-import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
+import { addDays, dateOf, dayAndTime, write, zone } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Failed, useChange } from './move.js'
 import { offer } from './undo.js'
@@ -34,7 +34,14 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
     every: '1',
     until: addDays(from || today, 84),
   }))
-  const [chosen, setChosen] = useState(() => (days || []).map(d => d.to >= today))
+  // isBlocked reports whether everyone has a block of this title on this day, such as from an earlier import.
+  const isBlocked = d =>
+    people.every(x =>
+      s.hours[x.id]?.blocks.some(
+        b => (b.reason || '') === (d.title || '') && dateOf(b.start, x.timezone || zone) === d.from,
+      ),
+    )
+  const [chosen, setChosen] = useState(() => (days || []).map(d => d.to >= today && !isBlocked(d)))
   const [plan, setPlan] = useState(null),
     [failed, setFailed] = useState(null),
     asked = useRef(0)
@@ -111,6 +118,13 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
                           <span>
                             ${write('fullDay', d.from)}${d.to !== d.from && ` – ${write('fullDay', d.to)}`}${' '}
                             <b>${d.title}</b>
+                            ${
+                              isBlocked(d) &&
+                              html`
+                                ${' '}
+                                <span class="muted">${t('closed.blocked')}</span>
+                              `
+                            }
                           </span>
                         </label>
                       </li>
