@@ -82,4 +82,17 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	})
 	with()
 	p.board()
+
+	// The owner removes the link, as the page asks for if the person has a new account at the provider.
+	p.open("/staff?lang=en#users")
+	p.press("Edit")
+	p.until(`(box => box && (box.click(), true))([...document.querySelectorAll('dialog .check')].find(
+		x => x.innerText.startsWith('Linked to an account at the identity provider'))?.querySelector('input'))`)
+	p.accessible("a user who is linked to the identity provider")
+	p.shot("users-linked")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.says("Your session has expired.") // the change signs the user out, and this is the owner's own account
+	if u, err := h.engine.Account.UserByEmail(t.Context(), "owner@clinic.example"); err != nil || u.Identity != "" {
+		t.Errorf("the link is still %q, %v", u.Identity, err)
+	}
 }

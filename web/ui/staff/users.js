@@ -25,6 +25,7 @@ function Edit({ desk, user, people, close, done }) {
     active: true,
     ...user,
     password: '',
+    linked: Boolean(user?.linked),
   })
   const submit = async () => {
     const wrong = {}
@@ -40,6 +41,7 @@ function Edit({ desk, user, people, close, done }) {
       ...(form.role === 'specialist' && { specialistId: form.specialistId }),
       ...(form.password && { password: form.password }),
       ...(user && { active: form.active }),
+      ...(user?.linked && !form.linked && { linked: false }),
     }
     const answer = await sending.send(() =>
       user ? patch('/v1/users/' + user.id, body) : post('/v1/users', body, { key: newKey() }),
@@ -110,6 +112,14 @@ function Edit({ desk, user, people, close, done }) {
         html`
           <${Check} checked=${form.active} input=${put('active')} hint=${t('users.active.hint')}>
             ${t('users.active')}
+          </${Check}>
+        `
+      }
+      ${
+        user?.linked &&
+        html`
+          <${Check} checked=${form.linked} input=${put('linked')} hint=${t('users.linked.hint')}>
+            ${t('users.linked')}
           </${Check}>
         `
       }
