@@ -59,6 +59,7 @@ func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 func TestDowntimePlanHasLanguageOfDesk(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	h.opensPlans = true
 	p := h.desk(t, store.RoleReception)
 	p.takePlan()
 	const sealed = kept + `.then(all => new Uint8Array(all[0].plan.sealed).slice(0, 64).join())`
@@ -84,6 +85,7 @@ func TestDowntimePlanHasLanguageOfDesk(t *testing.T) {
 func TestDowntimePlanOpensOffline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	h.opensPlans = true
 	p := h.desk(t, store.RoleReception)
 	p.appointment("Lena Vogt", "ada", "09:00")
 	p.takePlan()
@@ -172,6 +174,7 @@ func ptr[T any](v T) *T { return &v }
 func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	h.opensPlans = true
 	p := h.desk(t, store.RoleReception)
 	p.takePlan()
 	p.press("Sign out")

@@ -37,6 +37,8 @@ type house struct {
 	date string
 	// lose drops the responses to the next requests whose path ends in this string.
 	lose atomic.Pointer[string]
+	// opensPlans is set by a test that opens downtime plans with the password. Other tests derive weaker keys for them.
+	opensPlans bool
 
 	// running is the server's handler between start and stop, and stop ends the server.
 	running atomic.Pointer[http.Handler]
