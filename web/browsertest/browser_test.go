@@ -31,6 +31,8 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"holdfast/cli/clitest"
 )
 
 // patience is the longest time that a test waits for a condition. It is long because the machine may be busy.
@@ -159,6 +161,9 @@ func launch() (context.Context, func(), error) {
 		chromedp.Flag("host-resolver-rules", "MAP "+lanName+" 127.0.0.1"),
 		chromedp.Flag("disable-features", strings.Join(withoutFeatures, ",")),
 	)
+	if !clitest.IsLong() { // .ci/run also tests the pages with compilers
+		flags = append(flags, chromedp.Flag("js-flags", withoutCompilers))
+	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), flags...)
 	ctx, _ := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {
@@ -178,6 +183,10 @@ var withoutFeatures = []string{
 	"Translate", "BlinkGenPropertyTrees",
 	"WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "SpareRendererForSitePerProcess",
 }
+
+// withoutCompilers turns off the compilers of Chromium's JavaScript engine. A page of a test is open too short for
+// compiled functions to save the time that their compilation takes. Scripts do the same without compilers.
+const withoutCompilers = "--no-sparkplug --no-maglev --no-opt"
 
 // lanName is the host name of a server without TLS in a clinic's network.
 const lanName = "desk.clinic.test"
