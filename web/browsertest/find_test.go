@@ -144,12 +144,14 @@ func TestBookingWaitsForItsHold(t *testing.T) {
 	p.run(`document.querySelector('.found-time').focus()`)
 	p.key(kb.Enter)
 	p.there(".holding.held")
-	p.run(`(send => { // a hold waits for goOn, and for a booking that is sent before that
+	p.run(`(send => { // holds wait for goOn, and for a booking that is sent before that
 		let booking
+		const gate = new Promise(done => { window.goOn = done })
 		window.fetch = async (to, o) => {
 			const isPost = path => o.method === 'POST' && to.endsWith(path)
 			if (isPost('/v1/holds')) {
-				await new Promise(done => { window.goOn = done })
+				window.isHolding = true
+				await gate
 				await booking
 			}
 			const answer = send(to, o)
@@ -158,7 +160,7 @@ func TestBookingWaitsForItsHold(t *testing.T) {
 		}
 	})(window.fetch)`)
 	p.set("#when-time", second)
-	p.until(`Boolean(window.goOn)`)
+	p.until(`window.isHolding`)
 	p.run(`document.querySelector('#patient-name').focus()`)
 	p.key("Lena Vogt")
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
