@@ -251,6 +251,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 		if !op.NeedsReview {
 			return fmt.Errorf("%w: the operation needs no review", record.ErrOperationState)
 		}
+		defer out.resumeLater(ctx, &op)
 		switch d {
 		case DecisionResend:
 			return out.reopen(ctx, actor, op)
@@ -271,6 +272,32 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	})
 }
 
+// resumeLater makes the upstream operations of an appointment due that wait for a person's decision about op. Without
+// it, they would wait until their next check, which can be after their deadline.
+func (out *Outbound) resumeLater(ctx context.Context, op *store.Operation) {
+	if booking.ChannelOf(op.Kind) != "upstream" {
+		return
+	}
+	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID,
+		Status: store.OperationPending, Limit: 500})
+	if err != nil {
+		return // as after any failure here, the operations are checked again within 5 minutes
+	}
+	for i := range list {
+		if booking.ChannelOf(list[i].Kind) != "upstream" {
+			continue
+		}
+		_ = out.withOperation(ctx, list[i].ID, func(later store.Operation) error {
+			now := out.Now()
+			if later.Status != store.OperationPending || later.Unknown || !later.NextAttemptAt.After(now) {
+				return nil
+			}
+			later.NextAttemptAt = now
+			return out.Queue.Change(ctx, later, "changed", "a person decided about an earlier operation")
+		})
+	}
+}
+
 // nameOf returns the remote id of an operation that took effect, as found by a person.
 func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	if find := out.delivery(op.Kind).Find; find != nil {
@@ -285,7 +312,12 @@ const GivenUp = "given up by hand"
 // GiveUp ends an operation that is not being attempted, without carrying it out. The appointment remains. Errors:
 // store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
-	return out.withOperation(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
+	return out.withOperation(ctx, id, func(op store.Operation) error {
+		if op.NeedsReview {
+			defer out.resumeLater(ctx, &op)
+		}
+		return out.giveUp(ctx, actor, op)
+	})
 }
 
 func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
