@@ -37,11 +37,11 @@ func findPeople(
 			return err
 		}
 	} else {
-		classes, err := s.rarest()
+		rarest, err := s.rarest()
 		if err != nil {
 			return err
 		}
-		for errors, terms := range classes {
+		for errors, terms := range rarest {
 			if err := s.readTerms(errors, terms); err != nil || s.done {
 				return err
 			}
@@ -181,49 +181,73 @@ func (s *search) readKeys(ranges []store.KeyRange) error {
 // termClasses is the number of classes of terms: names with 0, 1 or 2 errors, and email addresses.
 const termClasses = 4
 
-// rarest returns the terms of the part of the query that matches the fewest people, by the number of errors. It counts
-// at most 5000 people for each part. Each person who matches the query has one of the returned terms.
-func (s *search) rarest() (rarest [termClasses][]string, err error) {
-	fewest := math.MaxInt
-	consider := func(classes [termClasses][]string) error {
-		n, err := one(s.ctx, s.source, Row.Int, `SELECT count(*) FROM (
-			SELECT 1 FROM people_terms WHERE term {any}SELECT value FROM {texts}(?){end} LIMIT 5000) AS bounded`,
-			texts(slices.Concat(classes[:]...)))
-		if err == nil && n < fewest {
-			rarest, fewest = classes, n
-		}
-		return err
+// queryPart contains the terms that match one part of a query, by the number of errors. Each person who matches the
+// query has a term of every part.
+type queryPart [termClasses][]string
+
+// rarest returns the part of the query that the fewest people match. It counts at most 5,000 people for each part, and
+// at most 50,000 if every part matches more. Counting 50,000 people takes milliseconds, and reading them takes a second.
+func (s *search) rarest() (rarest queryPart, err error) {
+	parts, err := s.parts()
+	if err != nil || len(parts) == 0 {
+		return rarest, err
 	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	for _, limit := range []int{5000, 50_000} {
+		fewest := math.MaxInt
+		for _, p := range parts {
+			n, err := s.count(p, limit)
+			if err != nil {
+				return rarest, err
+			}
+			if n < fewest {
+				rarest, fewest = p, n
+			}
+		}
+		if fewest < limit {
+			break
+		}
+	}
+	return rarest, nil
+}
+
+// count returns the number of people who match a part of the query, but at most limit.
+func (s *search) count(p queryPart, limit int) (int, error) {
+	return one(s.ctx, s.source, Row.Int, `SELECT count(*) FROM (
+		SELECT 1 FROM people_terms WHERE term {any}SELECT value FROM {texts}(?){end} LIMIT +?) AS bounded`,
+		texts(slices.Concat(p[:]...)), limit)
+}
+
+// parts returns the parts of the query that can be found by terms.
+func (s *search) parts() (all []queryPart, err error) {
 	for _, exact := range s.query.Exact {
 		keys, ok := store.DomainRange(exact)
 		if !ok {
 			continue
 		}
-		var classes [termClasses][]string
-		if classes[0], err = s.terms([]store.KeyRange{keys}); err != nil {
-			return rarest, err
+		var p queryPart
+		if p[0], err = s.terms([]store.KeyRange{keys}); err != nil {
+			return nil, err
 		}
-		if err := consider(classes); err != nil {
-			return rarest, err
-		}
+		all = append(all, p)
 	}
 	for _, word := range s.query.Words {
-		var classes [termClasses][]string
 		names, emails := store.WordRanges(word)
 		terms, err := s.terms(slices.Concat(names, emails))
 		if err != nil {
-			return rarest, err
+			return nil, err
 		}
+		var p queryPart
 		for _, term := range terms {
 			if errors := store.TermErrors(word, term); errors >= 0 {
-				classes[errors] = append(classes[errors], term)
+				p[errors] = append(p[errors], term)
 			}
 		}
-		if err := consider(classes); err != nil {
-			return rarest, err
-		}
+		all = append(all, p)
 	}
-	return rarest, nil
+	return all, nil
 }
 
 // terms returns the terms with a key in one of the ranges, each once.
