@@ -185,8 +185,9 @@ const termClasses = 4
 // query has a term of every part.
 type queryPart [termClasses][]string
 
-// rarest returns the part of the query that the fewest people match. It counts at most 5,000 people for each part, or at
-// most 50,000 if every part matches more. Counting 50,000 people takes milliseconds; reading them takes half a second.
+// rarest returns the part of the query that the fewest people match. It counts at most 5,000 people for each part, or
+// at most 50,000 if every part matches more. Counting 50,000 people takes milliseconds; reading them takes half a
+// second.
 func (s *search) rarest() (rarest queryPart, err error) {
 	parts, err := s.parts()
 	if err != nil || len(parts) == 0 {
