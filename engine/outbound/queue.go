@@ -247,11 +247,10 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	default:
 		return record.Invalid("decision", "must be exists, resend or give_up")
 	}
-	return out.withOperation(ctx, id, func(op store.Operation) error {
+	return out.decide(ctx, id, func(op store.Operation) error {
 		if !op.NeedsReview {
 			return fmt.Errorf("%w: the operation needs no review", record.ErrOperationState)
 		}
-		defer out.resumeLater(ctx, &op)
 		switch d {
 		case DecisionResend:
 			return out.reopen(ctx, actor, op)
@@ -270,6 +269,20 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 		}
 		return err
 	})
+}
+
+// decide runs a person's decision about an operation. If the operation needed review, it then resumes the operations
+// that waited for the decision.
+func (out *Outbound) decide(ctx context.Context, id string, decision func(store.Operation) error) error {
+	var before store.Operation
+	err := out.withOperation(ctx, id, func(op store.Operation) error {
+		before = op
+		return decision(op)
+	})
+	if err == nil && before.NeedsReview {
+		out.resumeLater(ctx, &before)
+	}
+	return err
 }
 
 // resumeLater makes the upstream operations of an appointment due that wait for a person's decision about op. Without
@@ -312,12 +325,7 @@ const GivenUp = "given up by hand"
 // GiveUp ends an operation that is not being attempted, without carrying it out. The appointment remains. Errors:
 // store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
-	return out.withOperation(ctx, id, func(op store.Operation) error {
-		if op.NeedsReview {
-			defer out.resumeLater(ctx, &op)
-		}
-		return out.giveUp(ctx, actor, op)
-	})
+	return out.decide(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
 }
 
 func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
