@@ -3,6 +3,8 @@ package feed_test
 import (
 	"bytes"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +76,49 @@ func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	if !strings.Contains(text, `SUMMARY:Rosa Fischer\, checkup`) || !strings.Contains(text, "030 77") ||
 		strings.Contains(text, "rosa@") || strings.Contains(text, "fear") {
 		t.Errorf("with names, it must contain only the name and the phone number:\n%s", text)
+	}
+}
+
+// TestFeedShowsGroupSessionOnce: all seats of a group session are one event with the number of booked seats. The event
+// keeps its identity when a patient leaves. Another start of the type is another event.
+func TestFeedShowsGroupSessionOnce(t *testing.T) {
+	t.Parallel()
+	c, read := feedsOf(t)
+	join := func(n int, start time.Time, patient store.Patient) store.Appointment {
+		t.Helper()
+		r := enginetest.BookingOf(n, "class")
+		r.SpecialistID, r.SlotStart, r.Patient = "ada", start, patient
+		return c.MustBook(r)
+	}
+	rosa := join(1, c.Start, store.Patient{Name: "Rosa Fischer", Phone: "030 77"})
+	join(2, c.Start, store.Patient{Name: "Lena Vogt"})
+	join(3, c.Start.Add(time.Hour), store.Patient{Name: "Otto Brandt"})
+	create := func(names bool) string {
+		t.Helper()
+		secret, _, err := c.Feed.Create(t.Context(), enginetest.Jo, "ada", names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	identity := regexp.MustCompile(`UID:(\S+)`)
+	before := read(create(true))
+	for what, n := range map[string]int{
+		"BEGIN:VEVENT": 2, "SUMMARY:class 2/3": 1, "SUMMARY:class 1/3": 1,
+		`DESCRIPTION:Lena Vogt\nRosa Fischer\, 030 77`: 1, "DESCRIPTION:Otto Brandt": 1,
+	} {
+		if got := strings.Count(before, what); got != n {
+			t.Errorf("%q is in the calendar %d times, want %d:\n%s", what, got, n, before)
+		}
+	}
+	c.DeskCancels(rosa.ID)
+	after := read(create(false))
+	if strings.Count(after, "SUMMARY:class 1/3") != 2 || strings.Contains(after, "Vogt") {
+		t.Errorf("after a cancellation, without names:\n%s", after)
+	}
+	was, is := identity.FindAllString(before, -1), identity.FindAllString(after, -1)
+	if !slices.Equal(was, is) || was[0] == was[1] {
+		t.Errorf("the identities were %q and are %q", was, is)
 	}
 }
 

@@ -2,6 +2,9 @@ package message
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/mail"
 	"slices"
 	"strings"
@@ -40,28 +43,82 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 }
 
 // SpecialistCalendar returns a specialist's appointments for the calendar program on the specialist's phone, which
-// fetches them again every 15 minutes. If names is set, the calendar contains the patients' names and phone numbers,
-// and no other personal data.
+// fetches them again every 15 minutes. All seats of a group session are one event, such as "Back school 6/8". If names
+// is set, the calendar contains the patients' names and phone numbers, and no other personal data.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
 	schedule := ms.clinic.Current()
 	about := &schedule.Clinic
 	var w ical.Writer
 	w.BeginFeed(p.Name + ", " + about.Name)
-	for i := range list {
-		a := &list[i]
+	for _, together := range sessions(schedule, list) {
+		a := together[0]
 		e := eventOf(a)
-		e.Summary = a.AppointmentTypeID
-		if t := schedule.TypeOf(a.AppointmentTypeID); t != nil {
-			e.Summary = t.Name
-		}
-		if names && a.Patient.Name != "" {
-			e.Summary, e.Description = a.Patient.Name+", "+e.Summary, a.Patient.Phone
-		}
 		e.Cancelled = false // the feed lists confirmed appointments
 		e.Location = ms.location(a, about.Locale)
+		e.Summary = a.AppointmentTypeID
+		t := schedule.TypeOf(a.AppointmentTypeID)
+		if t != nil {
+			e.Summary = t.Name
+		}
+		switch {
+		case isGroup(t):
+			describeSession(&e, together, t.Capacity, names)
+		case names && a.Patient.Name != "":
+			e.Summary, e.Description = a.Patient.Name+", "+e.Summary, a.Patient.Phone
+		}
 		w.Event(&e)
 	}
 	return w.End()
+}
+
+func isGroup(t *store.AppointmentType) bool { return t != nil && t.Capacity > 1 }
+
+// sessions returns the appointments in the order of the list, with all seats of a group session in one element.
+func sessions(schedule *clinic.Schedule, list []store.Appointment) [][]*store.Appointment {
+	type session struct {
+		typeID, specialistID string
+		start                time.Time
+	}
+	var all [][]*store.Appointment
+	at := make(map[session]int)
+	for i := range list {
+		a := &list[i]
+		if isGroup(schedule.TypeOf(a.AppointmentTypeID)) {
+			key := session{a.AppointmentTypeID, a.SpecialistID, a.SlotStart}
+			if n, found := at[key]; found {
+				all[n] = append(all[n], a)
+				continue
+			}
+			at[key] = len(all)
+		}
+		all = append(all, []*store.Appointment{a})
+	}
+	return all
+}
+
+// describeSession writes the seats of a group session into its event. The event keeps its identity if a patient leaves
+// the session and another one joins it.
+func describeSession(e *ical.Event, seats []*store.Appointment, capacity int, names bool) {
+	first := seats[0]
+	sum := sha256.Sum256([]byte(first.AppointmentTypeID + "\n" + first.SpecialistID + "\n" +
+		first.SlotStart.UTC().Format(time.RFC3339)))
+	e.ID = hex.EncodeToString(sum[:16])
+	e.Summary += fmt.Sprintf(" %d/%d", len(seats), capacity)
+	var lines []string
+	for _, a := range seats {
+		e.Sequence = max(e.Sequence, a.Version)
+		if a.UpdatedAt.After(e.Stamp) {
+			e.Stamp = a.UpdatedAt
+		}
+		if a.SlotEnd.After(e.End) {
+			e.End = a.SlotEnd
+		}
+		if names && a.Patient.Name != "" {
+			lines = append(lines, strings.TrimSuffix(a.Patient.Name+", "+a.Patient.Phone, ", "))
+		}
+	}
+	slices.Sort(lines)
+	e.Description = strings.Join(lines, "\n")
 }
 
 // PatientCalendar returns one appointment for the patient's own calendar program. It omits the link for changing the

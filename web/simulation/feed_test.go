@@ -6,13 +6,19 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
-var eventOfFeed = regexp.MustCompile(`(?s)UID:([0-9a-f-]+)@holdfast\r\n.*?DTSTART:([0-9TZ]+)`)
+var (
+	eventOfFeed = regexp.MustCompile(`(?s)UID:([0-9a-f-]+)@holdfast\r\n.*?DTSTART:([0-9TZ]+).*?SUMMARY:([^\r]+)`)
+	// sessionOfFeed is the summary of a group session, such as "class 2/3".
+	sessionOfFeed = regexp.MustCompile(`^\w+ \d+/\d+$`)
+)
 
 // feed reads a specialist's calendar as a calendar program does, at a new address. The calendar must contain the
-// confirmed appointments at their current times, and no others. Then feed revokes the address, which must stop working.
+// confirmed appointments at their current times, and no others. A group session must be one event with the number of
+// its appointments. Then feed revokes the address, which must stop working.
 func (l *life) feed(r *rand.Rand) error {
 	who := oneOf(r, sorted(l.Specialists))
 	path := "/v1/specialists/" + who + "/calendar-feed"
@@ -36,12 +42,27 @@ func (l *life) feed(r *rand.Rand) error {
 	}
 	var got, want []string
 	for _, event := range eventOfFeed.FindAllStringSubmatch(a.raw, -1) {
-		got = append(got, event[1]+" "+event[2])
-	}
-	for id, x := range l.Appointments {
-		if x.Specialist == who && !x.Cancelled && time.Since(x.Start) < 30*24*time.Hour {
-			want = append(want, id+" "+x.Start.UTC().Format("20060102T150405Z"))
+		id, start, summary := event[1], event[2], event[3]
+		if sessionOfFeed.MatchString(summary) {
+			id = summary
 		}
+		got = append(got, start+" "+id)
+	}
+	booked := make(map[string]int) // by start and type of a group session
+	for id, x := range l.Appointments {
+		if x.Specialist != who || x.Cancelled || time.Since(x.Start) >= 30*24*time.Hour {
+			continue
+		}
+		start := x.Start.UTC().Format("20060102T150405Z") + " "
+		if l.Types[x.Type].Capacity > 1 {
+			booked[start+x.Type]++
+		} else {
+			want = append(want, start+id)
+		}
+	}
+	for session, n := range booked {
+		_, typeID, _ := strings.Cut(session, " ")
+		want = append(want, fmt.Sprintf("%s %d/%d", session, n, l.Types[typeID].Capacity))
 	}
 	slices.Sort(got)
 	slices.Sort(want)
