@@ -2,8 +2,6 @@ package message
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -96,13 +94,9 @@ func sessions(schedule *clinic.Schedule, list []store.Appointment) [][]*store.Ap
 	return all
 }
 
-// describeSession writes the seats of a group session into its event. The event keeps its identity if a patient leaves
-// the session and another one joins it.
+// describeSession writes the seats of a group session into the event of its first seat. The event keeps that seat's
+// identity. So the server recognizes it as its own if a specialist's external calendar contains a copy.
 func describeSession(e *ical.Event, seats []*store.Appointment, capacity int, names bool) {
-	first := seats[0]
-	sum := sha256.Sum256([]byte(first.AppointmentTypeID + "\n" + first.SpecialistID + "\n" +
-		first.SlotStart.UTC().Format(time.RFC3339)))
-	e.ID = hex.EncodeToString(sum[:16])
 	e.Summary += fmt.Sprintf(" %d/%d", len(seats), capacity)
 	var lines []string
 	for _, a := range seats {
