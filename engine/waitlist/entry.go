@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
@@ -41,7 +42,7 @@ type JoinRequest struct {
 // an earlier time of an appointment that the visitor opened with its link. r.Once saves a store.WaitlistEntry.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, record.ErrVisit, ErrOff, ErrFull,
-// *request.LimitError.
+// *availability.NotBookableError, *request.LimitError.
 func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry, error) {
 	if r.Sooner != nil && r.Sooner.VisitID != "" { // an offer is for one person only
 		return store.WaitlistEntry{}, record.ErrVisit
@@ -138,8 +139,11 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 		Patient: r.Patient, Locale: r.Locale, CreatedAt: now,
 	}
 	if a := r.Sooner; a != nil {
-		if a.Status != store.Confirmed || !a.SlotStart.After(now) {
+		switch {
+		case a.Status != store.Confirmed:
 			return e, record.ErrNotConfirmed
+		case !a.SlotStart.After(now):
+			return e, &availability.NotBookableError{Reason: availability.ReasonTooSoon}
 		}
 		e.AppointmentTypeID, e.AppointmentID, e.Patient, e.Intake, e.Owner, e.Locale = a.AppointmentTypeID, a.ID,
 			a.Patient, a.Intake, a.Owner, a.Locale
@@ -151,8 +155,11 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 		return e, ErrOff
 	}
 	t, ok := s.Types[e.AppointmentTypeID]
-	if !ok || public && r.Sooner == nil && (t.Page.DeskOnly || !t.Active) {
+	if !ok || public && r.Sooner == nil && t.Page.DeskOnly {
 		return e, record.ErrNoAppointmentType
+	}
+	if !t.Active { // no time of this type can be held, so no offer would ever come
+		return e, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
 	var m record.Mistakes
 	if r.Sooner == nil {

@@ -6,9 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
+	"holdfast/engine/request"
 	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
@@ -77,8 +79,9 @@ func TestEarlierTimeNeedsComingAppointment(t *testing.T) {
 		}
 		started := a
 		started.SlotStart = time.Now()
-		if _, err := join(started); !errors.Is(err, record.ErrNotConfirmed) {
-			t.Errorf("it has started: got %v, want ErrNotConfirmed", err)
+		var not *availability.NotBookableError
+		if _, err := join(started); !errors.As(err, &not) || not.Reason != availability.ReasonTooSoon {
+			t.Errorf("it has started: got %v, want not bookable because it is too soon", err)
 		}
 		cancelled, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"})
 		if err != nil {
@@ -88,4 +91,34 @@ func TestEarlierTimeNeedsComingAppointment(t *testing.T) {
 			t.Errorf("it is cancelled: got %v, want ErrNotConfirmed", err)
 		}
 	})
+}
+
+// TestNoEntryForDeactivatedType: neither a patient nor the desk can add an entry for a deactivated type, because no
+// offer could come. The reason is the same as for a hold.
+func TestNoEntryForDeactivatedType(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start.Add(2 * time.Hour)
+	a := c.MustBook(r)
+	if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) {
+		t.Active = false
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w := wish(c, a.SlotStart)
+	for name, r := range map[string]waitlist.JoinRequest{
+		"a visitor": {AppointmentTypeID: "checkup", Wish: w, Patient: a.Patient, Client: enginetest.Client(2),
+			From: &request.Visitor{Unlimited: true}},
+		"the desk": {AppointmentTypeID: "checkup", Wish: w, Patient: a.Patient,
+			Actor: enginetest.Jo},
+		"a patient, for an earlier time": {Sooner: &a, Wish: w, From: &request.Visitor{Unlimited: true}},
+		"the desk, for an earlier time":  {Sooner: &a, Wish: w, Actor: enginetest.Jo},
+	} {
+		var not *availability.NotBookableError
+		_, err := c.Waitlist.Join(t.Context(), r)
+		if !errors.As(err, &not) || not.Reason != availability.ReasonInactive {
+			t.Errorf("%s: got %v, want not bookable because it is inactive", name, err)
+		}
+	}
 }
