@@ -183,8 +183,9 @@ type Options struct {
 	// TimeslotsCacheBytes is the maximum memory of the slot cache. Default 16 MiB.
 	TimeslotsCacheBytes int64
 
-	wall          func() time.Time // the wall clock, for tests that set it
-	OffersToFiles bool             // for tests: offer free times even though emails are only written to files
+	wall           func() time.Time // the wall clock, for tests that set it
+	OffersToFiles  bool             // for tests: offer free times even though emails are only written to files
+	QuickPasswords bool             // for tests: hash passwords with little work
 }
 
 // New reads the schedule and returns an Engine. The caller must call Run for its background work.
@@ -253,7 +254,7 @@ func arrange(o Options) (*Engine, error) {
 	}
 	e.Account, err = account.New(account.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, AdminKey: o.AdminKey, OpenID: o.OpenID,
-		Shared: o.Shared,
+		Shared: o.Shared, QuickPasswords: o.QuickPasswords,
 		Hooks: account.Hooks{
 			UserChanged: func(ctx context.Context, tx store.Tx, before, after *store.User,
 				at time.Time) (func(), error) {

@@ -199,7 +199,8 @@ func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 
 	live := memory.New(memory.Options{})
 	t.Cleanup(func() { live.Close() })
-	e, err := engine.New(t.Context(), engine.Options{Store: h.written, Holds: live, AdminKey: adminKey})
+	e, err := engine.New(t.Context(), engine.Options{Store: h.written, Holds: live, AdminKey: adminKey,
+		QuickPasswords: true})
 	if err != nil {
 		t.Fatal(err)
 	}

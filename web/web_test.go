@@ -69,6 +69,7 @@ func newHouseOf(t testing.TB, decides engine.Options, change ...func(*web.Option
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	decides.Store, decides.Holds, decides.AdminKey, decides.Logger = h.written, live, adminKey, logger
+	decides.QuickPasswords = true
 	if h.engine, err = engine.New(ctx, decides); err != nil {
 		t.Fatal(err)
 	}

@@ -71,13 +71,20 @@ type Options struct {
 	OpenID   *openid.Client // nil means a client that trusts the machine's certificate authorities
 	Shared   bool           // other nodes use the same store
 	Hooks    Hooks
+
+	QuickPasswords bool // for tests: hash passwords with little work
 }
 
 // New returns an Account. It fails if the admin key is too short.
 func New(o Options) (*Account, error) {
+	cost := argonNow
+	if o.QuickPasswords {
+		cost = argonQuick
+	}
 	ac := &Account{
 		store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared,
-		passwords: newPasswords(), usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
+		passwords:   newPasswords(cost),
+		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
 	}
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {

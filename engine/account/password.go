@@ -28,22 +28,26 @@ type argonParams struct {
 	lanes             uint8
 }
 
-var argonNow = argonParams{memoryKiB: 19 << 10, passes: 2, lanes: 1}
+var (
+	argonNow   = argonParams{memoryKiB: 19 << 10, passes: 2, lanes: 1}
+	argonQuick = argonParams{memoryKiB: 8, passes: 1, lanes: 1} // Options.QuickPasswords
+)
 
 const argonKey = 32
 
 // passwords hashes and verifies passwords, at most two at a time, so that a burst of sign-ins cannot exhaust the
 // machine's memory.
 type passwords struct {
+	cost  argonParams // of new hashes
 	turns chan struct{}
 	// decoy is the hash that is verified if there is no such account, so that the check takes the same time in both
 	// cases.
 	decoy string
 }
 
-func newPasswords() passwords {
-	p := passwords{turns: make(chan struct{}, 2)}
-	p.decoy = encodeArgon(argonNow, make([]byte, 16), make([]byte, argonKey))
+func newPasswords(cost argonParams) passwords {
+	p := passwords{cost: cost, turns: make(chan struct{}, 2)}
+	p.decoy = encodeArgon(cost, make([]byte, 16), make([]byte, argonKey))
 	return p
 }
 
@@ -65,8 +69,8 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	defer done()
 	salt := make([]byte, 16)
 	rand.Read(salt)
-	key := argon2.IDKey([]byte(password), salt, argonNow.passes, argonNow.memoryKiB, argonNow.lanes, argonKey)
-	return encodeArgon(argonNow, salt, key), nil
+	key := argon2.IDKey([]byte(password), salt, p.cost.passes, p.cost.memoryKiB, p.cost.lanes, argonKey)
+	return encodeArgon(p.cost, salt, key), nil
 }
 
 // verify reports whether a password matches a PHC string.

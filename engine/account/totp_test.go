@@ -33,7 +33,7 @@ func TestTOTPVectors(t *testing.T) {
 }
 
 func TestPasswordHash(t *testing.T) {
-	p := newPasswords()
+	p := newPasswords(argonNow)
 	ctx := context.Background()
 	phc, err := p.hash(ctx, "correct horse battery")
 	if err != nil {

@@ -3,10 +3,13 @@ package account_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -51,6 +54,32 @@ func TestSetupHappensOnce(t *testing.T) {
 			t.Errorf("another link: got %v, want ErrSetupDone", err)
 		}
 	})
+}
+
+// TestPasswordsTakeFullWork: unless a test asks for quick passwords, an engine hashes passwords at the cost that OWASP
+// recommends for argon2id.
+func TestPasswordsTakeFullWork(t *testing.T) {
+	t.Parallel()
+	db := enginetest.Database(t)
+	for quick, want := range map[bool]string{
+		false: "$argon2id$v=19$m=19456,t=2,p=1$",
+		true:  "$argon2id$v=19$m=8,t=1,p=1$",
+	} {
+		o := engine.Options{Store: db, Holds: enginetest.Holds(t, db), QuickPasswords: quick}
+		e, err := engine.New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := enginetest.Owner()
+		n.Email = fmt.Sprintf("%t@example.org", quick)
+		u, err := e.Account.CreateUser(t.Context(), enginetest.Jo, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(u.PasswordHash, want) {
+			t.Errorf("with quick passwords %t, the hash starts with %.34s, want %s", quick, u.PasswordHash, want)
+		}
+	}
 }
 
 func TestSignIn(t *testing.T) {

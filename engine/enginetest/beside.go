@@ -26,7 +26,7 @@ func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
 func (c *TestClinic) Beside(first func()) *engine.Engine {
 	c.T.Helper()
 	db := &between{Store: c.Store}
-	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.Holds})
+	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.Holds, QuickPasswords: true})
 	if err != nil {
 		c.T.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func NewClinic(t testing.TB, priorities map[string]int) *TestClinic {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	db := DatabaseAt(t, path)
 	live := Holds(t, db)
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, QuickPasswords: true})
 	if err != nil {
 		t.Fatal(err)
 	}

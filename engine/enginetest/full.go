@@ -22,7 +22,7 @@ func BookedClinic(t testing.TB, specialists, days int) (*TestClinic, []string) {
 	ctx := context.Background()
 	db := Database(t)
 	live := Holds(t, db)
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, QuickPasswords: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,6 +186,7 @@ func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	}
 	live := Holds(t, db)
 	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org",
+		QuickPasswords: true,
 		Notices: message.Transport{
 			Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
 			// specialists stay offline during days of virtual time

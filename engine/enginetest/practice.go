@@ -185,7 +185,9 @@ func (p *TestPractice) Open() {
 	p.Pacer = upstream.NewPacer(0)
 	o := engine.Options{
 		Store: p.Store, Holds: p.Holds, Queue: p.Queue, QueueRebuilt: p.Queue.Rebuilt(), Keyring: p.Keys,
-		Pacer: p.Pacer, Logger: slog.New(slog.NewTextHandler(&p.Log, nil)), OnFatal: func(err error) { p.Fatal = err },
+		QuickPasswords: true,
+		Pacer:          p.Pacer, Logger: slog.New(slog.NewTextHandler(&p.Log, nil)),
+		OnFatal:  func(err error) { p.Fatal = err },
 		Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
 	}
 	if p.Upstream != nil {

@@ -89,6 +89,7 @@ func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(h.db)})
 	o.Store, o.Holds, o.AdminKey, w.Version = h.db, live, adminKey, "test"
+	o.QuickPasswords = true
 	var err error
 	if h.engine, err = engine.New(context.Background(), o); err != nil {
 		h.t.Fatal(err)

@@ -89,7 +89,8 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 		Keyring: keys, AdminKey: adminKey, Pacer: pacer, Upstream: client,
 		Notices: message.Transport{Mailer: mailer, Texter: texter,
 			Hooks: notice.NewHooks(notice.HookOptions{Dial: dial(told.listener, told.isGone, h.faults)})},
-		OffersToFiles: true, BaseURL: "https://book.clinic.example", OnFatal: func(err error) { h.fatal = err },
+		OffersToFiles: true, QuickPasswords: true, BaseURL: "https://book.clinic.example",
+		OnFatal: func(err error) { h.fatal = err },
 	}); err != nil {
 		return nil, errors.Join(err, h.holds.Close(), h.queue.Close(), h.store.Close())
 	}
