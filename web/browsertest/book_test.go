@@ -160,6 +160,29 @@ func TestBackAndForwardAfterBooking(t *testing.T) {
 	h.one(t)
 }
 
+// TestBackAtOnceAfterBooking: a patient who goes back while the page still draws the booked appointment sees the times.
+func TestBackAtOnceAfterBooking(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.click(".card input[value=checkup]")
+	p.click(".bar button")
+	p.live()
+	p.day(h.date)
+	p.take(h.at("10:00"))
+	p.there("#name")
+	p.run(`new MutationObserver((_, watch) => {
+		if (!document.querySelector('.ticket')) return
+		watch.disconnect()
+		history.back()
+	}).observe(document.body, { childList: true, subtree: true })
+	addEventListener('submit', () => { window.requestAnimationFrame = () => 0 }) // nothing is drawn from then on`)
+	p.confirm()
+	p.live()
+	h.one(t)
+}
+
 // calendarFile parses the properties of the only event of an iCalendar file (RFC 5545), with folded lines joined.
 func calendarFile(t testing.TB, file string) map[string]string {
 	t.Helper()

@@ -1,6 +1,6 @@
 // One appointment, opened by its link /manage#<token>. Browsers send the fragment to no server, so the token is in no
 // log. The page sends the token to the API in a header. Opening the link changes nothing.
-import { html, render, useEffect, useState } from '../lib/html.js'
+import { html, render, useEffect, useLayoutEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
 import { get, post } from '../lib/api.js'
@@ -348,7 +348,8 @@ export function Manage({ link: first, appointment, url: given }) {
   useEffect(() => {
     if (boot.waitlist) waitlist().then(setList, () => {})
   }, [])
-  useEffect(() => {
+  // This effect runs before the page is shown, so that a patient who goes back at once is heard.
+  useLayoutEffect(() => {
     // If the patient goes back to a history entry of the booking page, reload the page to show it.
     const back = e =>
       ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
