@@ -230,16 +230,33 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 }
 
 // reopened reopens an operation in the queue that a person retried, in case the process ended before it wrote the retry
-// to the queue.
+// to the queue. op is the outbox's copy. It may be out of date: an operation that has ended since is not reopened.
 func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
-	known, err := out.Queue.Operation(ctx, op.ID)
-	if err != nil || op.Status.Final() || !known.Status.Final() {
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
+	if op.Status.Final() {
+		return nil
+	}
+	if ended, err := out.hasEnded(ctx, op.ID); err != nil || !ended || !out.Outbox.claimAlone(op.ID) {
+		return err
+	}
+	defer out.Outbox.Release(op.ID)
+	if ended, err := out.hasEnded(ctx, op.ID); err != nil || !ended {
+		return err
+	}
+	// an ending is in the outbox before it is in the queue, so a copy read now shows whether a retry came after it
+	op, promised, err := out.FindPromise(ctx, op.ID)
+	if err != nil || !promised || op.Status.Final() {
 		return err
 	}
 	return out.Queue.Change(ctx, op, "retried", "by hand")
+}
+
+// hasEnded reports whether an operation has ended in the queue.
+func (out *Outbound) hasEnded(ctx context.Context, id string) (bool, error) {
+	known, err := out.Queue.Operation(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && known.Status.Final(), err
 }
 
 // recoverQueue repairs the queue after startup. Attempts that were in progress when the process ended get an unknown
