@@ -21,6 +21,10 @@ import (
 
 var errNoFirefox = errors.New("no Firefox is installed (Debian: apt-get install firefox-esr), so no page is tested in it")
 
+// errOldFirefox: Firefox 140 ignores moz:scope, and returns a page instead of its own window.
+var errOldFirefox = errors.New("this Firefox is too old, so no page is tested in it (153 is new enough: " +
+	"apt-get install firefox-esr)")
+
 // firefox is the one Firefox of this package. It starts with the first test that needs it and ends with the last.
 var firefox = new(fox)
 
@@ -61,7 +65,7 @@ func (b *fox) open(t testing.TB) {
 	t.Helper()
 	clitest.Long(t, "Firefox repeats the journeys of Chromium, in ten minutes")
 	b.start.Do(func() { b.err = b.launch() })
-	if errors.Is(b.err, errNoFirefox) {
+	if errors.Is(b.err, errNoFirefox) || errors.Is(b.err, errOldFirefox) {
 		t.Skip("SKIPPED: ", b.err)
 	}
 	if b.err != nil {
@@ -156,13 +160,21 @@ func (b *fox) connect(address string) error {
 	if err := b.call(ctx, "session.subscribe", object{"events": events}, nil); err != nil {
 		return err
 	}
-	var windows struct{ Contexts []struct{ Context string } }
+	var windows struct {
+		Contexts []struct {
+			Context string
+			Scope   string `json:"moz:scope"`
+		}
+	}
 	if err := b.call(ctx, "browsingContext.getTree", object{"moz:scope": "chrome", "maxDepth": 0},
 		&windows); err != nil {
 		return err
 	}
 	if len(windows.Contexts) == 0 {
 		return errors.New("it has no window")
+	}
+	if windows.Contexts[0].Scope != "chrome" {
+		return errOldFirefox
 	}
 	b.inside = windows.Contexts[0].Context
 	return nil
