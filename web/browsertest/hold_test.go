@@ -65,6 +65,15 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 		t.Error("a held time could be selected")
 	}
 
+	// A page that the browser puts into the back/forward cache releases its hold, and claims it again on the return.
+	b.notes(start, "free")
+	a.run(`dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))`)
+	b.noted()
+	b.notes(start, "held")
+	a.run(`dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))`)
+	b.noted()
+	a.held()
+
 	// Leaving the page releases the hold immediately.
 	b.notes(start, "free")
 	left := time.Now()

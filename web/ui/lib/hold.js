@@ -314,11 +314,11 @@ export function createHold(manage) {
   const resumedPage = e => {
     if (e.persisted) shown()
   }
-  // If the patient leaves the page, release the hold immediately. If the browser puts the page into the
-  // back/forward cache, the hold stays until it expires.
-  const leave = e => {
+  // If the patient leaves the page, release the hold immediately, even if the browser puts the page into the
+  // back/forward cache. After a return from there, shown finds that the hold is gone, and the page claims it again.
+  const leave = () => {
     const s = store.get()
-    if (e.persisted || !counting.has(s.phase)) return
+    if (!counting.has(s.phase)) return
     navigator.sendBeacon?.(
       '/v1/holds/release',
       new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }),
