@@ -65,12 +65,15 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 		t.Error("a held time could be selected")
 	}
 
-	// A page that the browser puts into the back/forward cache releases its hold, and claims it again on the return.
+	// A page that the browser puts into the back/forward cache releases its hold, and claims it again on the return. This
+	// page still runs, so it must be hidden, or it would claim the time as soon as the stream says that it is free.
 	b.notes(start, "free")
-	a.run(`dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))`)
+	a.run(`Object.defineProperty(document, 'hidden', {value: true, configurable: true}),
+		dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))`)
 	b.noted()
+	a.there(".hold[data-phase=lapsed]")
 	b.notes(start, "held")
-	a.run(`dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))`)
+	a.run(`delete document.hidden, dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))`)
 	b.noted()
 	a.held()
 
